@@ -1,0 +1,107 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <waggle/waggle.h>
+
+/// One description of every options struct: its fields by name. Reading TOML and writing JSON both
+/// walk it, so they cannot disagree. A visitor is called as v(name, field).
+namespace waggle::app {
+
+/// The names an enumeration goes by in files and on the command line.
+template <typename Enum>
+struct Names;
+
+template <>
+struct Names<Activation> {
+  static constexpr std::array<std::pair<std::string_view, Activation>, 3> all{
+      {{"relu", Activation::relu}, {"tanh", Activation::tanh}, {"identity", Activation::identity}}};
+};
+template <>
+struct Names<Distribution> {
+  static constexpr std::array<std::pair<std::string_view, Distribution>, 2> all{
+      {{"uniform", Distribution::uniform}, {"gaussian", Distribution::gaussian}}};
+};
+template <>
+struct Names<Solver> {
+  static constexpr std::array<std::pair<std::string_view, Solver>, 2> all{
+      {{"svd", Solver::svd}, {"triangular", Solver::triangular}}};
+};
+template <>
+struct Names<RewardTiming> {
+  static constexpr std::array<std::pair<std::string_view, RewardTiming>, 2> all{
+      {{"arrival", RewardTiming::arrival}, {"departure", RewardTiming::departure}}};
+};
+
+template <typename Enum>
+std::string_view name_of(Enum value) {
+  for (const auto& [name, candidate] : Names<Enum>::all) {
+    if (candidate == value) return name;
+  }
+  return "?";
+}
+
+template <typename Visitor>
+void describe(Visitor& v, BeeWorldOptions& o) {
+  v("angular_frequency", o.angular_frequency);
+  v("max_move", o.max_move);
+  v("start", o.start);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, MarketMakerOptions& o) {
+  v("control_cost", o.control_cost);
+  v("inventory_cost", o.inventory_cost);
+  v("volatility", o.volatility);
+  v("profit_rate", o.profit_rate);
+  v("time_step", o.time_step);
+  v("timing", o.timing);
+  v("start", o.start);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, ReservoirOptions& o) {
+  v("units", o.units);
+  v("activation", o.activation);
+  v("leak", o.leak);
+  v("distribution", o.distribution);
+  v("recurrent_scaling", o.recurrent_scaling);
+  v("input_scaling", o.input_scaling);
+  v("bias_scaling", o.bias_scaling);
+  v("density", o.density);
+  v("operator_norm", o.operator_norm);
+  v("spectral_radius", o.spectral_radius);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, ValueOptions& o) {
+  v("discount", o.discount);
+  v("ridge", o.solve.ridge);
+  v("solver", o.solve.solver);
+  v("washout", o.washout);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, GreedyOptions& o) {
+  v("candidates", o.candidates);
+  v("candidate_spread", o.candidate_spread);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, ImprovementOptions& o) {
+  v("steps", o.steps);
+  v("standardise", o.standardise);
+  v("reservoir", o.reservoir);
+  v("value", o.value);
+  v("greedy", o.greedy);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, reference::NoisyLinearPolicy& o) {
+  v("gain", o.gain);
+  v("noise", o.noise);
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,56 @@
+#include "experiment_file.h"
+
+#include <fmt/format.h>
+
+namespace waggle::app {
+
+namespace {
+
+toml::table parse(std::string_view name) {
+  try {
+    return toml::parse(experiment_text(name));
+  } catch (const toml::parse_error& error) {
+    throw Error(fmt::format("experiments/{}.toml, line {}: {}", name, error.source().begin.line,
+                            error.description()));
+  }
+}
+
+}  // namespace
+
+ExperimentFile::ExperimentFile(std::string_view name) : name_(name), file_(parse(name)) {}
+
+std::vector<std::string> ExperimentFile::learner_names() const {
+  std::vector<std::string> names;
+  if (const toml::table* learners = file_["learners"].as_table()) {
+    for (const auto& [key, value] : *learners) names.emplace_back(key.str());
+  }
+  return names;
+}
+
+ImprovementOptions ExperimentFile::learner(const std::string& learner) const {
+  const toml::table* table = file_["learners"][learner].as_table();
+  if (table == nullptr) {
+    throw Error(
+        fmt::format("learner '{}': {} has {}", learner, name_, fmt::join(learner_names(), ", ")));
+  }
+  toml::table own = *table;
+  ImprovementOptions options;
+  if (const auto parent = own["inherit"].value<std::string>()) {
+    options = this->learner(*parent);
+    own.erase("inherit");
+  }
+  read_into(own, "learners." + learner, options);
+  return options;
+}
+
+Eigen::Index ExperimentFile::evaluation_steps() const {
+  const auto steps = file_["evaluation"]["steps"].value<std::int64_t>();
+  if (!steps) throw Error(fmt::format("experiments/{}.toml: evaluation.steps is missing", name_));
+  return *steps;
+}
+
+std::optional<double> ExperimentFile::paper(const char* quantity) const {
+  return file_["paper"][quantity].value<double>();
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "config.h"
+
+namespace waggle::app {
+
+/// The text of experiments/NAME.toml, built into the program. Throws Error for an unknown name.
+std::string_view experiment_text(std::string_view name);
+/// The experiments there are.
+std::vector<std::string> experiment_names();
+
+/// An experiment's TOML file: its environment, its learners, what the paper prints.
+class ExperimentFile {
+ public:
+  explicit ExperimentFile(std::string_view name);
+
+  /// Reads [table] into options; a missing table leaves the defaults.
+  template <typename Options>
+  Options read(const char* table) const {
+    Options options;
+    if (const toml::table* found = file_[table].as_table()) read_into(*found, table, options);
+    return options;
+  }
+
+  /// Reads [learners.NAME], on top of the learner it inherits from. Throws Error, with the known
+  /// names, for an unknown one.
+  ImprovementOptions learner(const std::string& learner) const;
+  std::vector<std::string> learner_names() const;
+
+  /// The steps over which the learnt policy is scored.
+  Eigen::Index evaluation_steps() const;
+  /// What the paper prints for a quantity, if it does.
+  std::optional<double> paper(const char* quantity) const;
+
+ private:
+  template <typename Options>
+  void read_into(const toml::table& table, const std::string& where, Options& options) const {
+    TomlReader reader(table, where);
+    describe(reader, options);
+    reader.finish();
+  }
+
+  std::string name_;
+  toml::table file_;
+};
+
+}  // namespace waggle::app

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <waggle/error.h>
+#include <waggle/version.h>
+
+#include "io/atomic_file.h"
+#include "reproduce.h"
+
+namespace waggle::app {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kBadInput = 2;
+
+/// Progress to stderr, only where a person is looking.
+void show_progress(const std::string& what, int done, int total) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\033[K{}: {} of {} seeds", what, done, total);
+  if (done == total) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+}
+
+/// Parser messages may run over several lines; a message here is one.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+struct ReproduceCommand {
+  ReproduceOptions options;
+  std::filesystem::path out;
+  bool json = false;
+
+  void add_to(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "reproduce", "Reproduce the paper's results next to the exact solutions");
+    command->add_option("experiment", options.experiment, "bee-world, market-maker or all")
+        ->capture_default_str();
+    command->add_option("--learner", options.learner, "paper or standardised")
+        ->capture_default_str();
+    command->add_option("--seeds", options.seeds, "how many seeds to run")->capture_default_str();
+    command->add_option("--first-seed", options.first_seed, "the first of them")
+        ->capture_default_str();
+    command->add_option("--threads", options.threads, "0: as many as the machine has")
+        ->capture_default_str();
+    command->add_option("--out", out,
+                        "directory for results.json and the data behind every figure, as CSV");
+    command->add_flag("--json", json, "print JSON instead of the table");
+    command->footer(
+        "Example:\n  waggle reproduce bee-world --learner standardised --seeds 20 --out out");
+    command->callback([this] { run(); });
+  }
+
+  void run() const {
+    options.validate();
+    if (!out.empty()) require_writable_directory(out);
+    const auto results = reproduce(options, show_progress);
+    if (!out.empty()) write_results(out, results);
+    fmt::print("{}", json ? to_json(results).dump(2) + "\n" : to_table(results));
+    if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the standard output");
+    if (!out.empty() && !json) {
+      fmt::print(stderr, "wrote results.json and the figures' data to {}\n", out.string());
+    }
+  }
+};
+
+int run(int argc, char** argv) {
+  CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
+  app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
+  app.require_subcommand(0, 1);  // none is checked below, after unknown options are named
+  app.footer(
+      "Exit codes: 0 done, 1 failed while working, 2 bad input or usage.\n"
+      "Example:\n  waggle reproduce all --seeds 10");
+  ReproduceCommand reproduce;
+  reproduce.add_to(app);
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    fmt::print(stderr, "waggle: {} (see waggle --help)\n", one_line(error.what()));
+    return kBadInput;
+  } catch (const Error& error) {
+    fmt::print(stderr, "waggle: {}\n", error.what());
+    return kBadInput;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "waggle: {}\n", error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+}  // namespace waggle::app
+
+int main(int argc, char** argv) { return waggle::app::run(argc, argv); }

@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <waggle/waggle.h>
+
+#include "experiment_file.h"
+#include "reproduce.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+struct Problem {
+  MarketMakerOptions environment;
+  reference::NoisyLinearPolicy initial_policy;
+  ImprovementOptions learner;
+  Index evaluation_steps;
+};
+
+/// One seed: learn from the initial policy, then trade greedily from there.
+struct Run {
+  Improvement learnt;
+  Rollout improved;
+
+  bool diverged() const { return learnt.experience.diverged || improved.diverged; }
+};
+
+Run trade(const Problem& problem, std::uint64_t seed) {
+  MarketMaker market(problem.environment);
+  Simulation simulation(market, seed);
+  LinearPolicy initial(MatrixXd::Constant(1, 1, problem.initial_policy.gain),
+                       problem.initial_policy.noise);
+  ImprovementOptions learner = problem.learner;
+  learner.reservoir.seed = seed;
+  Run run{improve_once(simulation, initial, learner), {Trajectory(1, 1)}};
+  if (run.diverged()) return run;
+  GreedyPolicy greedy = run.learnt.policy();
+  run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps});
+  return run;
+}
+
+double variance(const VectorXd& x) { return (x.array() - x.mean()).square().mean(); }
+
+/// Minus the least-squares slope of action on inventory.
+double gain(const Trajectory& trajectory) {
+  const VectorXd y = trajectory.observations().row(0);
+  const VectorXd a = trajectory.actions().row(0);
+  const double covariance = ((y.array() - y.mean()) * (a.array() - a.mean())).mean();
+  return -covariance / variance(y);
+}
+
+/// The exact one-step improvement, simulated: what a perfect fit of π_0's value would have cost.
+double simulate_exact_improvement(const Problem& problem, double exact_gain, std::uint64_t seed) {
+  MarketMaker market(problem.environment);
+  Simulation simulation(market, seed);
+  LinearPolicy policy(MatrixXd::Constant(1, 1, exact_gain));
+  return -simulation.run(policy, {.steps = 1'000'000}).trajectory.rewards().mean();
+}
+
+/// Learnt value of every (inventory, action) met under π_0, with the exact one.
+Figure value_figure(const Run& run, const reference::PolicyValue& exact) {
+  const Improvement& learnt = run.learnt;
+  const Trajectory& t = learnt.experience.trajectory;
+  const VectorXd values =
+      values_along(*learnt.reservoir, learnt.layout, t, VectorXd::Zero(learnt.reservoir->units()),
+                   learnt.value.weights);
+  Figure figure{"value", {"step", "inventory", "action", "value", "exact_value"}, {}};
+  // Wᵀx_{k+1} remembers the action a_k: it is the value of (y_k, a_k).
+  for (Index k = 0; k + 1 < t.steps(); ++k) {
+    const double y = t.observations()(0, k);
+    const double a = t.actions()(0, k);
+    figure.rows.push_back({static_cast<double>(k), y, a, values[k + 1], exact.action_value(y, a)});
+  }
+  return figure;
+}
+
+/// The closed forms the value is compared with, over the inventories met.
+Figure value_curve_figure(const Run& run, const reference::PolicyValue& exact,
+                          const reference::OptimalControl& optimal) {
+  const auto y = run.learnt.experience.trajectory.observations().row(0);
+  const double lower = y.minCoeff();
+  const double upper = y.maxCoeff();
+  constexpr int points = 201;
+  Figure figure{"value_curve", {"inventory", "initial_policy_value", "optimal_value"}, {}};
+  for (int i = 0; i < points; ++i) {
+    const double at = std::lerp(lower, upper, i / (points - 1.0));
+    figure.rows.push_back({at, exact.value(at), optimal.value(at)});
+  }
+  return figure;
+}
+
+Figure inventory_figure(const Run& run) {
+  const auto initial = run.learnt.experience.trajectory.observations().row(0);
+  const auto improved = run.improved.trajectory.observations().row(0);
+  Figure figure{"inventory", {"step", "initial_policy", "improved_policy"}, {}};
+  for (Index k = 0; k < std::min(initial.size(), improved.size()); ++k) {
+    figure.rows.push_back({static_cast<double>(k), initial[k], improved[k]});
+  }
+  return figure;
+}
+
+Figure scatter_figure(const Run& run, const reference::OptimalControl& optimal) {
+  const Trajectory& t = run.improved.trajectory;
+  Figure figure{"scatter", {"inventory", "action", "optimal_action"}, {}};
+  for (Index k = 0; k < t.steps(); ++k) {
+    const double y = t.observations()(0, k);
+    figure.rows.push_back({y, t.actions()(0, k), -optimal.control.gain * y});
+  }
+  return figure;
+}
+
+Figure histogram_figure(const Run& run, const reference::OptimalControl& optimal) {
+  const auto y = run.improved.trajectory.observations().row(0);
+  constexpr int bins = 60;
+  const double edge = std::max(std::abs(y.minCoeff()), std::abs(y.maxCoeff())) + 1e-9;
+  const double width = 2.0 * edge / bins;
+  std::vector<int> counts(bins);
+  for (const double at : y) ++counts[static_cast<std::size_t>((at + edge) / width)];
+  Figure figure{"histogram", {"lower", "upper", "density", "optimal_density"}, {}};
+  for (int i = 0; i < bins; ++i) {
+    const double lower = -edge + i * width;
+    const double density =
+        counts[static_cast<std::size_t>(i)] / (static_cast<double>(y.size()) * width);
+    figure.rows.push_back(
+        {lower, lower + width, density,
+         reference::stationary_density(optimal.control.inventory_variance, lower + width / 2)});
+  }
+  return figure;
+}
+
+ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
+                           const Problem& problem, const std::vector<std::optional<Run>>& runs) {
+  const double discount = problem.learner.value.discount;
+  const auto optimal = reference::optimal_control(problem.environment, discount);
+  const auto initial_value =
+      reference::policy_value(problem.environment, discount, problem.initial_policy);
+  const auto one_step =
+      reference::one_step_improvement(problem.environment, discount, problem.initial_policy);
+
+  ExperimentResult result;
+  result.experiment = "market-maker";
+  result.learner = options.learner;
+  result.timing = name_of(problem.environment.timing);
+  result.options = {{"environment", to_json(problem.environment)},
+                    {"initial_policy", to_json(problem.initial_policy)},
+                    {"learner", to_json(problem.learner)},
+                    {"evaluation_steps", problem.evaluation_steps}};
+  result.first_seed = options.first_seed;
+  result.seeds = options.seeds;
+
+  const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
+  Metric cost{"average_cost",
+              "average cost, improved policy π_1",
+              papers_timing ? file.paper("average_cost") : std::nullopt,
+              optimal.control.average_cost,
+              {}};
+  Metric spread{"inventory_variance",
+                "variance of the inventory under π_1",
+                {},
+                optimal.control.inventory_variance,
+                {}};
+  Metric slope{"gain", "gain of π_1: −slope of action on inventory", {}, optimal.control.gain, {}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = *runs[i];
+    if (run.diverged()) {
+      result.diverged.push_back(options.first_seed + i);
+      continue;
+    }
+    const Trajectory& t = run.improved.trajectory;
+    cost.values.push_back(-t.rewards().mean());
+    spread.values.push_back(variance(t.observations().row(0)));
+    slope.values.push_back(gain(t));
+    result.rank_deficient += run.learnt.value.diagnostics.rank_deficient() ? 1 : 0;
+  }
+  result.metrics = {std::move(cost), std::move(spread), std::move(slope)};
+  result.facts = {{"exact_one_step_cost",
+                   "  average cost of the exact one-step improvement",
+                   {},
+                   simulate_exact_improvement(problem, one_step.gain, options.first_seed),
+                   one_step.average_cost},
+                  {"average_cost_floor",
+                   "  no policy at all has a lower average cost",
+                   {},
+                   {},
+                   reference::average_cost_floor(problem.environment)}};
+  if (!runs.front()->diverged()) {
+    const Run& first = *runs.front();
+    result.figures = {value_figure(first, initial_value),
+                      value_curve_figure(first, initial_value, optimal), inventory_figure(first),
+                      scatter_figure(first, optimal), histogram_figure(first, optimal)};
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& options,
+                                                     const Progress& progress) {
+  const ExperimentFile file("market-maker");
+  Problem problem{file.read<MarketMakerOptions>("environment"),
+                  file.read<reference::NoisyLinearPolicy>("initial_policy"),
+                  file.learner(options.learner), file.evaluation_steps()};
+  std::vector<ExperimentResult> results;
+  for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
+    problem.environment.timing = timing;
+    std::vector<std::optional<Run>> runs(static_cast<std::size_t>(options.seeds));
+    for_each_seed(options, fmt::format("market-maker, {}", name_of(timing)), progress,
+                  [&](int i, std::uint64_t seed) {
+                    runs[static_cast<std::size_t>(i)] = trade(problem, seed);
+                  });
+    results.push_back(summarise(options, file, problem, runs));
+  }
+  return results;
+}
+
+}  // namespace waggle::app

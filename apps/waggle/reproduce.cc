@@ -1,0 +1,53 @@
+#include "reproduce.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include <waggle/error.h>
+
+#include "core/parallel.h"
+#include "experiment_file.h"
+
+namespace waggle::app {
+
+void ReproduceOptions::validate() const {
+  const auto known = experiment_names();
+  if (experiment != "all" && std::find(known.begin(), known.end(), experiment) == known.end()) {
+    throw Error(
+        fmt::format("experiment '{}': must be one of {}, all", experiment, fmt::join(known, ", ")));
+  }
+  if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
+  if (threads < 0) throw Error(fmt::format("--threads {}: must not be negative", threads));
+}
+
+void for_each_seed(const ReproduceOptions& options, const std::string& what,
+                   const Progress& progress,
+                   const std::function<void(int index, std::uint64_t seed)>& run) {
+  std::mutex mutex;
+  int done = 0;
+  progress(what, 0, options.seeds);
+  parallel_for(options.seeds, options.threads, [&](int i) {
+    run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    const std::scoped_lock lock(mutex);
+    progress(what, ++done, options.seeds);
+  });
+}
+
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress) {
+  options.validate();
+  const bool all = options.experiment == "all";
+  std::vector<ExperimentResult> results;
+  if (all || options.experiment == "bee-world") {
+    results.push_back(reproduce_bee_world(options, progress));
+  }
+  if (all || options.experiment == "market-maker") {
+    for (auto& result : reproduce_market_maker(options, progress)) {
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "results.h"
+
+namespace waggle::app {
+
+struct ReproduceOptions {
+  std::string experiment = "all";  ///< bee-world, market-maker or all
+  std::string learner = "paper";   ///< a table under [learners] of the experiment's file
+  int seeds = 100;
+  std::uint64_t first_seed = 0;
+  int threads = 0;  ///< 0: as many as the machine has
+
+  /// Throws Error where a field is out of its range or names nothing.
+  void validate() const;
+};
+
+/// Told how many runs of how many are done; called from several threads, one at a time.
+using Progress = std::function<void(const std::string& what, int done, int total)>;
+
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress);
+
+/// Calls run(i, seed) for every seed, on the options' threads, and reports progress.
+void for_each_seed(const ReproduceOptions& options, const std::string& what,
+                   const Progress& progress,
+                   const std::function<void(int index, std::uint64_t seed)>& run);
+
+/// One problem of the paper.
+ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Progress& progress);
+/// Under both reward timings.
+std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& options,
+                                                     const Progress& progress);
+
+}  // namespace waggle::app

@@ -1,0 +1,158 @@
+#include "results.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <waggle/version.h>
+
+#include "io/atomic_file.h"
+
+namespace waggle::app {
+
+using nlohmann::ordered_json;
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return std::lerp(values[below], values[above], place - static_cast<double>(below));
+}
+
+namespace {
+
+ordered_json or_null(const std::optional<double>& number) {
+  return number ? ordered_json(*number) : ordered_json(nullptr);
+}
+
+ordered_json to_json(const Metric& metric) {
+  ordered_json json;
+  json["paper"] = or_null(metric.paper);
+  json["reference"] = or_null(metric.reference);
+  const auto at = [&](double q) {
+    return metric.values.empty() ? ordered_json(nullptr) : ordered_json(quantile(metric.values, q));
+  };
+  json["median"] = at(0.5);
+  json["p05"] = at(0.05);
+  json["p95"] = at(0.95);
+  json["values"] = metric.values;
+  return json;
+}
+
+ordered_json to_json(const ExperimentResult& result) {
+  ordered_json json;
+  json["experiment"] = result.experiment;
+  json["learner"] = result.learner;
+  if (result.timing) json["timing"] = *result.timing;
+  json["options"] = result.options;
+  json["seeds"] = result.seeds;
+  json["first_seed"] = result.first_seed;
+  json["diverged_seeds"] = result.diverged;
+  json["rank_deficient"] = result.rank_deficient;
+  for (const Metric& metric : result.metrics) json["metrics"][metric.name] = to_json(metric);
+  json["facts"] = ordered_json::object();
+  for (const Fact& fact : result.facts) {
+    json["facts"][fact.name] = {{"paper", or_null(fact.paper)},
+                                {"value", or_null(fact.ours)},
+                                {"reference", or_null(fact.reference)}};
+  }
+  return json;
+}
+
+std::string number(const std::optional<double>& value, const char* format = "{:.3f}") {
+  return value ? fmt::format(fmt::runtime(format), *value) : "–";
+}
+
+/// A row of cells, the first left-aligned, the others right-aligned under their headings.
+std::string row(const std::string& label, const std::string& paper, const std::string& median,
+                const std::string& range, const std::string& reference) {
+  return fmt::format("  {:<44} {:>7} {:>10} {:>18} {:>12}\n", label, paper, median, range,
+                     reference);
+}
+
+std::string heading(const ExperimentResult& result) {
+  std::string text = fmt::format("{}, learner '{}'", result.experiment, result.learner);
+  if (result.timing) text += fmt::format(", reward on {}", *result.timing);
+  const std::uint64_t last = result.first_seed + static_cast<std::uint64_t>(result.seeds) - 1;
+  text += result.seeds == 1 ? fmt::format(", seed {}", last)
+                            : fmt::format(", seeds {}–{}", result.first_seed, last);
+  return text + "\n";
+}
+
+std::string notes(const ExperimentResult& result) {
+  std::string text;
+  if (!result.diverged.empty()) {
+    text += fmt::format("  ! the policy diverged for {} of {} seeds ({}{}); they are left out\n",
+                        result.diverged.size(), result.seeds,
+                        fmt::join(result.diverged.begin(),
+                                  result.diverged.begin() +
+                                      std::min<std::ptrdiff_t>(8, std::ssize(result.diverged)),
+                                  ", "),
+                        result.diverged.size() > 8 ? ", …" : "");
+  }
+  if (result.rank_deficient > 0) {
+    text += fmt::format("  ! {} of {} fits were rank deficient; the ridge decides the rest\n",
+                        result.rank_deficient, result.seeds);
+  }
+  return text;
+}
+
+std::string to_csv(const Figure& figure) {
+  std::string text = fmt::format("{}\n", fmt::join(figure.columns, ","));
+  for (const auto& cells : figure.rows) text += fmt::format("{}\n", fmt::join(cells, ","));
+  return text;
+}
+
+}  // namespace
+
+ordered_json to_json(const std::vector<ExperimentResult>& results) {
+  ordered_json json;
+  json["version"] = WAGGLE_VERSION;
+  json["experiments"] = ordered_json::array();
+  for (const ExperimentResult& result : results) json["experiments"].push_back(to_json(result));
+  return json;
+}
+
+std::string to_table(const std::vector<ExperimentResult>& results) {
+  std::string text = row("quantity", "paper", "ours", "5–95 %", "exact");
+  text += "  " + std::string(95, '-') + "\n";
+  for (const ExperimentResult& result : results) {
+    text += heading(result);
+    for (const Metric& metric : result.metrics) {
+      const bool any = !metric.values.empty();
+      text += row(metric.label, number(metric.paper, "{:.2f}"),
+                  any ? number(quantile(metric.values, 0.5)) : "–",
+                  any ? fmt::format("{:.3f} … {:.3f}", quantile(metric.values, 0.05),
+                                    quantile(metric.values, 0.95))
+                      : "–",
+                  number(metric.reference));
+    }
+    for (const Fact& fact : result.facts) {
+      text += row(fact.label, number(fact.paper, "{:.2f}"), number(fact.ours), "",
+                  number(fact.reference));
+    }
+    text += notes(result);
+  }
+  return text;
+}
+
+std::vector<std::filesystem::path> write_results(const std::filesystem::path& directory,
+                                                 const std::vector<ExperimentResult>& results) {
+  std::vector<std::filesystem::path> written;
+  for (const ExperimentResult& result : results) {
+    const auto folder =
+        directory / (result.timing ? result.experiment + "-" + *result.timing : result.experiment);
+    require_writable_directory(folder);
+    for (const Figure& figure : result.figures) {
+      written.push_back(folder / (figure.name + ".csv"));
+      write_file(written.back(), to_csv(figure));
+    }
+  }
+  written.push_back(directory / "results.json");
+  write_file(written.back(), to_json(results).dump(2) + "\n");
+  return written;
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace waggle::app {
+
+/// A number measured once for every seed.
+struct Metric {
+  std::string name;   ///< its key in JSON
+  std::string label;  ///< its name in the table
+  std::optional<double> paper;
+  std::optional<double> reference;  ///< the exact value, from reference/, never from a learner
+  std::vector<double> values;       ///< in the order of the seeds; those that diverged are left out
+};
+
+/// A number that needs no seed, such as an exact optimum.
+struct Fact {
+  std::string name;
+  std::string label;
+  std::optional<double> paper;
+  std::optional<double> ours;       ///< as computed or simulated here
+  std::optional<double> reference;  ///< the exact value, where it is another
+};
+
+/// The data behind one figure: named columns of equal length.
+struct Figure {
+  std::string name;  ///< becomes name.csv
+  std::vector<std::string> columns;
+  std::vector<std::vector<double>> rows;
+};
+
+struct ExperimentResult {
+  std::string experiment;
+  std::string learner;
+  std::optional<std::string> timing;  ///< of the market maker's reward
+  nlohmann::ordered_json options;
+  std::uint64_t first_seed = 0;
+  int seeds = 0;
+  std::vector<std::uint64_t> diverged;  ///< seeds whose policy lost the system
+  int rank_deficient = 0;               ///< seeds whose fit had dependent features
+  std::vector<Metric> metrics;
+  std::vector<Fact> facts;
+  std::vector<Figure> figures;  ///< of the first seed
+};
+
+/// The q-quantile of unsorted values, interpolated linearly; values must not be empty.
+double quantile(std::vector<double> values, double q);
+
+/// {"version": …, "experiments": […]}.
+nlohmann::ordered_json to_json(const std::vector<ExperimentResult>& results);
+
+/// One table for a person.
+std::string to_table(const std::vector<ExperimentResult>& results);
+
+/// Writes results.json and every figure as CSV below `directory`; returns the paths.
+std::vector<std::filesystem::path> write_results(const std::filesystem::path& directory,
+                                                 const std::vector<ExperimentResult>& results);
+
+}  // namespace waggle::app

@@ -1,0 +1,190 @@
+// waggle beside what a user would write instead, in the same run and with the same flags. The
+// comparison is the ratio printed at the end: absolute times differ from machine to machine.
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <Eigen/Dense>
+#include <benchmark/benchmark.h>
+
+#include <waggle/waggle.h>
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using waggle::EchoStateNetwork;
+using waggle::ReservoirOptions;
+
+constexpr Index kSteps = 10'000;
+
+EchoStateNetwork network(Index units) {
+  return EchoStateNetwork(ReservoirOptions{.units = units, .seed = 1}, 2);
+}
+
+MatrixXd inputs() { return MatrixXd::Random(2, kSteps); }
+
+void DrivePlainEigen(benchmark::State& state) {
+  const EchoStateNetwork esn = network(state.range(0));
+  const MatrixXd A = esn.recurrent(), C = esn.input(), z = inputs();
+  const VectorXd b = esn.bias();
+  for (auto _ : state) {
+    VectorXd x = VectorXd::Zero(A.rows());
+    for (Index k = 0; k < kSteps; ++k) x = (A * x + C * z.col(k) + b).cwiseMax(0.0);
+    benchmark::DoNotOptimize(x.data());
+  }
+}
+
+void DriveWaggle(benchmark::State& state) {
+  const EchoStateNetwork esn = network(state.range(0));
+  const MatrixXd z = inputs();
+  VectorXd x(esn.units()), next(esn.units());
+  for (auto _ : state) {
+    x.setZero();
+    for (Index k = 0; k < kSteps; ++k) {
+      esn.step(x, z.col(k), next);
+      x.swap(next);
+    }
+    benchmark::DoNotOptimize(x.data());
+  }
+}
+
+/// A state in the middle of a run, where about half of the units are 0.
+VectorXd typical_state(const EchoStateNetwork& esn) {
+  MatrixXd states = MatrixXd::Zero(esn.units(), 201);
+  esn.drive(MatrixXd::Random(2, 200), states);
+  return states.col(200);
+}
+
+void Step(benchmark::State& state) {
+  const EchoStateNetwork esn = network(300);
+  const VectorXd x = typical_state(esn), z = VectorXd::Random(2);
+  VectorXd next(300);
+  for (auto _ : state) {
+    esn.step(x, z, next);
+    benchmark::DoNotOptimize(next.data());
+  }
+}
+
+/// The whole decision: preactivation, 100 candidate values, the best, and the step it leads to.
+void GreedyDecision(benchmark::State& state) {
+  const auto esn = std::make_shared<EchoStateNetwork>(network(300));
+  waggle::GreedyPolicy policy(esn, {.reward = true}, waggle::ActionSpace::box(-0.1, 0.1),
+                              VectorXd::Random(300), {.candidates = 100}, typical_state(*esn));
+  const waggle::Percept percept{.reward = 1.0, .observation = VectorXd(0)};
+  VectorXd action(1);
+  std::uint64_t k = 0;
+  for (auto _ : state) {
+    waggle::Draws draws = waggle::Random(1).at(waggle::Purpose::policy, ++k);
+    policy.act(percept, draws, action);
+    benchmark::DoNotOptimize(action.data());
+  }
+}
+
+/// Drawing the 100 candidates alone: what GreedyDecision spends before they are "given".
+void DrawCandidates(benchmark::State& state) {
+  std::uint64_t k = 0;
+  for (auto _ : state) {
+    waggle::Draws draws = waggle::Random(1).at(waggle::Purpose::policy, ++k);
+    for (int j = 0; j < 100; ++j) benchmark::DoNotOptimize(draws.uniform(-0.1, 0.1));
+  }
+}
+
+/// Rows x_k − γ x_{k+1} and rewards of the market maker's size: T = 10,000, n = 300.
+struct BellmanProblem {
+  MatrixXd rows;
+  VectorXd rewards;
+};
+
+BellmanProblem bellman_problem() {
+  const EchoStateNetwork esn = network(300);
+  MatrixXd states = MatrixXd::Zero(300, kSteps + 1);
+  esn.drive(inputs(), states);
+  return {states.leftCols(kSteps) - 0.5 * states.rightCols(kSteps), VectorXd::Random(kSteps)};
+}
+
+void FitEigenBdcsvd(benchmark::State& state) {
+  const BellmanProblem problem = bellman_problem();
+  const MatrixXd xi = problem.rows.transpose();
+  for (auto _ : state) {
+    const Eigen::BDCSVD<MatrixXd> svd(xi, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const VectorXd s = svd.singularValues();
+    const VectorXd filter = s.array() / (s.array().square() + 1e-9);
+    const VectorXd w =
+        svd.matrixV() * (filter.asDiagonal() * (svd.matrixU().transpose() * problem.rewards));
+    benchmark::DoNotOptimize(w.data());
+  }
+}
+
+void FitWaggle(benchmark::State& state) {
+  const BellmanProblem problem = bellman_problem();
+  for (auto _ : state) {
+    waggle::LeastSquares equations(300);
+    equations.add(problem.rows, problem.rewards.transpose());
+    const waggle::RidgeFit fit = equations.solve({1e-9});
+    benchmark::DoNotOptimize(fit.weights.data());
+  }
+}
+
+BENCHMARK(DrivePlainEigen)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK(DriveWaggle)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK(Step)->Unit(benchmark::kMicrosecond);
+BENCHMARK(GreedyDecision)->Unit(benchmark::kMicrosecond);
+BENCHMARK(DrawCandidates)->Unit(benchmark::kMicrosecond);
+BENCHMARK(FitEigenBdcsvd)->Unit(benchmark::kMillisecond);
+BENCHMARK(FitWaggle)->Unit(benchmark::kMillisecond);
+
+/// Prints as usual and keeps the best time of every benchmark for the ratios.
+class RatioReporter : public benchmark::ConsoleReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    ConsoleReporter::ReportRuns(runs);
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Iteration) continue;
+      const double time = run.real_accumulated_time / static_cast<double>(run.iterations);
+      auto [entry, is_new] =
+          seconds_.emplace(run.run_name.function_name + "/" + run.run_name.args, time);
+      if (!is_new) entry->second = std::min(entry->second, time);
+    }
+  }
+
+  void print_ratios() const {
+    std::printf("\nratios of best times in this run\n");
+    print("driving n = 300: plain Eigen / waggle", "DrivePlainEigen/300", "DriveWaggle/300",
+          "at least 1.6");
+    print("driving n = 1000: plain Eigen / waggle", "DrivePlainEigen/1000", "DriveWaggle/1000",
+          "at least 1.8");
+    print("Bellman fit, T = 10,000: BDCSVD / waggle", "FitEigenBdcsvd/", "FitWaggle/",
+          "at least 3");
+    print("greedy decision incl. drawing / step", "GreedyDecision/", "Step/", "");
+    const auto greedy = seconds_.find("GreedyDecision/"), draw = seconds_.find("DrawCandidates/"),
+               step = seconds_.find("Step/");
+    if (greedy != seconds_.end() && draw != seconds_.end() && step != seconds_.end()) {
+      std::printf("  %-46s %6.2f   (at most 2)\n", "greedy decision, candidates given / step",
+                  (greedy->second - draw->second) / step->second);
+    }
+  }
+
+ private:
+  void print(const char* what, const char* over, const char* under, const std::string& goal) const {
+    const auto a = seconds_.find(over), b = seconds_.find(under);
+    if (a == seconds_.end() || b == seconds_.end()) return;
+    std::printf("  %-46s %6.2f   %s\n", what, a->second / b->second,
+                goal.empty() ? "" : ("(" + goal + ")").c_str());
+  }
+
+  std::map<std::string, double> seconds_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  RatioReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  reporter.print_ratios();
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <waggle/environment.h>
+
+namespace waggle {
+
+/// When the cost of an inventory is charged. The paper uses both, and they are different problems.
+enum class RewardTiming {
+  arrival,    ///< r_k = ε(r − α a_{k-1}² − β y_k²): what the paper's network is trained on
+  departure,  ///< r_k = ε(r − α a_{k-1}² − β y_{k-1}²): what the paper's closed form solves
+};
+
+/// The market maker (section "Discretised problem" of the paper).
+///
+///     y_{k+1} = y_k + ε a_k + σ √ε N_k,      N_k ~ N(0, 1)
+///
+/// The agent observes the inventory y_k; the reward of step k is charged by `timing`. At reset
+/// there is no earlier action or inventory and both count as 0.
+struct MarketMakerOptions {
+  double control_cost = 1.0;    ///< α > 0
+  double inventory_cost = 1.0;  ///< β > 0
+  double volatility = 1.0;      ///< σ ≥ 0
+  double profit_rate = 0.0;     ///< r
+  double time_step = 1.0;       ///< ε > 0
+  RewardTiming timing = RewardTiming::arrival;
+  double start = 0.0;  ///< y_0
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+class MarketMaker final : public Environment {
+ public:
+  explicit MarketMaker(const MarketMakerOptions& options = {});
+
+  EnvironmentSpec spec() const override;
+  void reset(Draws& draws, Percept& percept) override;
+  void step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& draws,
+            Percept& percept) override;
+
+ private:
+  MarketMakerOptions options_;
+  double inventory_ = 0.0;
+};
+
+}  // namespace waggle

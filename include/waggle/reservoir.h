@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+
+namespace waggle {
+
+/// A reservoir system x_{k+1} = F(x_k, z_k), r_k = h(x_k) (equation reservoir_system_eqns).
+///
+/// Implement `step` to plug in your own F; every learner and policy accepts it. The learnt part of
+/// h is linear in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden.
+class ReservoirSystem {
+ public:
+  virtual ~ReservoirSystem() = default;
+
+  /// n, the size of x.
+  virtual Eigen::Index units() const = 0;
+  /// d, the size of z.
+  virtual Eigen::Index inputs() const = 0;
+
+  /// next = F(x, z). x and next have size n and do not overlap, z has size d.
+  virtual void step(const Eigen::Ref<const Eigen::VectorXd>& x,
+                    const Eigen::Ref<const Eigen::VectorXd>& z,
+                    Eigen::Ref<Eigen::VectorXd> next) const = 0;
+
+  /// The size of φ(x); n unless overridden.
+  virtual Eigen::Index features() const { return units(); }
+  /// out = φ(x), column by column: x is n × m, out is features() × m.
+  virtual void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                            Eigen::Ref<Eigen::MatrixXd> out) const;
+
+  /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
+  /// to start from; column k+1 becomes F(column k, z_k). Throws Error if the sizes do not fit.
+  void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
+};
+
+enum class Activation { relu, tanh, identity };
+enum class Distribution { uniform, gaussian };
+
+/// How the weights of an echo state network are drawn. The defaults are the paper's.
+struct ReservoirOptions {
+  Eigen::Index units = 300;                           ///< n ≥ 1
+  Activation activation = Activation::relu;           ///< σ
+  double leak = 1.0;                                  ///< in (0, 1]; 1 is no leak
+  Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
+  double recurrent_scaling = 0.05;                    ///< s of A before it is rescaled
+  double input_scaling = 0.05;                        ///< s of C
+  double bias_scaling = 0.05;                         ///< s of ζ
+  double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
+  std::optional<double> operator_norm = 1.0;          ///< rescale A to this ‖A‖₂
+  std::optional<double> spectral_radius;              ///< or to this max |eigenvalue|
+  std::uint64_t seed = 0;
+
+  /// Throws Error where a field is out of its range or both rescalings are asked for.
+  void validate() const;
+};
+
+/// Mean and spread of each input channel: z enters the network as (z − mean) / spread.
+struct InputScaling {
+  Eigen::VectorXd mean;
+  Eigen::VectorXd spread;  ///< > 0
+};
+
+/// The echo state network
+///
+///     x_{k+1} = (1 − leak) x_k + leak σ(A x_k + C z_k + ζ)
+///
+/// with A n × n, C n × d, ζ of size n. Immutable, so one network may serve many threads.
+class EchoStateNetwork final : public ReservoirSystem {
+ public:
+  /// Draws A, C and ζ. Rescaling A is exact to rounding: ‖A‖₂ is its largest singular value, the
+  /// spectral radius its largest |eigenvalue|, each from a dense O(n³) decomposition. Throws Error
+  /// for invalid options, inputs < 1, or a rescaling of an A that is zero.
+  EchoStateNetwork(const ReservoirOptions& options, Eigen::Index inputs);
+
+  /// From given weights. Throws Error if the sizes differ or an entry is not finite.
+  EchoStateNetwork(Eigen::MatrixXd recurrent, Eigen::MatrixXd input, Eigen::VectorXd bias,
+                   Activation activation = Activation::relu, double leak = 1.0);
+
+  /// The network that reads (z − mean) / spread instead of z. The scaling is folded into C and ζ,
+  /// so it costs nothing at run time.
+  EchoStateNetwork with_input_scaling(const InputScaling& scaling) const;
+
+  Eigen::Index units() const override { return bias_.size(); }
+  Eigen::Index inputs() const override { return input_.cols(); }
+  void step(const Eigen::Ref<const Eigen::VectorXd>& x, const Eigen::Ref<const Eigen::VectorXd>& z,
+            Eigen::Ref<Eigen::VectorXd> next) const override;
+
+  /// out = A x + C z + ζ.
+  void preactivation(const Eigen::Ref<const Eigen::VectorXd>& x,
+                     const Eigen::Ref<const Eigen::VectorXd>& z,
+                     Eigen::Ref<Eigen::VectorXd> out) const;
+  /// values turns from A x + C z + ζ into the next state, in place.
+  void activate(const Eigen::Ref<const Eigen::VectorXd>& x,
+                Eigen::Ref<Eigen::VectorXd> values) const;
+
+  Eigen::MatrixXd recurrent() const;                       ///< A, a dense copy
+  const Eigen::MatrixXd& input() const { return input_; }  ///< C
+  const Eigen::VectorXd& bias() const { return bias_; }    ///< ζ
+  Activation activation() const { return activation_; }
+  double leak() const { return leak_; }
+  bool is_sparse() const { return sparse_; }
+
+ private:
+  EchoStateNetwork() = default;
+
+  bool sparse_ = false;
+  Eigen::MatrixXd dense_recurrent_;               // A when dense
+  Eigen::SparseMatrix<double> sparse_recurrent_;  // A when sparse, by columns
+  Eigen::MatrixXd input_;
+  Eigen::VectorXd bias_;
+  Activation activation_ = Activation::relu;
+  double leak_ = 1.0;
+};
+
+/// ‖A‖₂, the largest singular value. Throws Error if A is not finite.
+double operator_norm(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
+/// max |eigenvalue| of a square matrix. Throws Error if A is not square or not finite.
+double spectral_radius(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
+
+}  // namespace waggle

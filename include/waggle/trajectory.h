@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/environment.h>
+#include <waggle/reservoir.h>
+
+namespace waggle {
+
+/// How a row ends its episode, if it does.
+enum class EpisodeEnd : std::uint8_t {
+  none,        ///< the next row goes on from here (the last row of a record may be `none` too)
+  terminated,  ///< nothing follows: the value after this row is 0; its action was never taken
+  truncated,   ///< only the record ends: the value after this row is bootstrapped from x_{k+1}
+};
+
+/// What happened: rows (r_k, a_k, o_k) of one or many episodes, in order.
+///
+/// Row k holds what the agent saw, (r_k, o_k), and the action it then chose. The row after an
+/// episode's end starts a new episode, from a fresh reservoir state.
+class Trajectory {
+ public:
+  /// Sizes of one action and of one observation (which may be 0).
+  Trajectory(Eigen::Index action_size, Eigen::Index observation_size);
+
+  /// Throws Error if sizes differ or a number is not finite, naming the row.
+  void append(double reward, const Eigen::Ref<const Eigen::VectorXd>& action,
+              const Eigen::Ref<const Eigen::VectorXd>& observation,
+              EpisodeEnd end = EpisodeEnd::none);
+  /// Appends all rows of another trajectory of the same sizes.
+  void append(const Trajectory& other);
+  /// Marks the last row as the end of its episode.
+  void end_episode(EpisodeEnd end);
+
+  Eigen::Index steps() const { return static_cast<Eigen::Index>(rewards_.size()); }
+  Eigen::Index action_size() const { return action_size_; }
+  Eigen::Index observation_size() const { return observation_size_; }
+  Eigen::Index episodes() const;
+
+  Eigen::Map<const Eigen::VectorXd> rewards() const;       ///< size steps
+  Eigen::Map<const Eigen::MatrixXd> actions() const;       ///< action_size × steps
+  Eigen::Map<const Eigen::MatrixXd> observations() const;  ///< observation_size × steps
+  EpisodeEnd end(Eigen::Index k) const { return ends_[static_cast<std::size_t>(k)]; }
+
+ private:
+  Eigen::Index action_size_;
+  Eigen::Index observation_size_;
+  std::vector<double> rewards_;
+  std::vector<double> actions_;
+  std::vector<double> observations_;
+  std::vector<EpisodeEnd> ends_;
+};
+
+/// Which numbers of (r_k, a_k, o_k) are the reservoir's input z_k, in this order: the reward if it
+/// is an input, the action (one-hot if discrete), the observation.
+struct InputLayout {
+  bool reward = true;
+  Eigen::Index action_size = 1;  ///< numbers in an action
+  int choices = 0;               ///< > 0: the action is a whole number below, one-hot here
+  Eigen::Index observation_size = 0;
+
+  static InputLayout of(const EnvironmentSpec& spec);
+
+  /// d, the number of channels.
+  Eigen::Index size() const { return action_offset() + action_channels() + observation_size; }
+  Eigen::Index action_offset() const { return reward ? 1 : 0; }
+  Eigen::Index action_channels() const { return choices > 0 ? choices : action_size; }
+
+  /// z = (r, a, o). Sizes must fit; z has size().
+  void write(double reward_value, const Eigen::Ref<const Eigen::VectorXd>& action,
+             const Eigen::Ref<const Eigen::VectorXd>& observation,
+             Eigen::Ref<Eigen::VectorXd> z) const;
+};
+
+/// Mean and standard deviation of every input channel over a trajectory. A channel that never
+/// changes gets spread 1, since there is nothing to scale it by. Throws Error for an empty one.
+InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory);
+
+/// Some consecutive steps of one episode, and the states they led through.
+struct StateBlock {
+  Eigen::Index first;                        ///< row of the trajectory
+  Eigen::Index first_in_episode;             ///< the same, counted from the episode's start
+  Eigen::Ref<const Eigen::MatrixXd> states;  ///< n × (m+1): x_first … x_{first+m}
+};
+
+/// Drives the reservoir through a trajectory and hands the states over in blocks, in order; never
+/// holds more than one block. `state` is where to start and, afterwards, where it ended; after an
+/// episode's end the state is 0. Throws Error if the trajectory is empty or does not fit.
+void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
+                    const Trajectory& trajectory, Eigen::VectorXd& state,
+                    const std::function<void(const StateBlock&)>& visit);
+
+/// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
+Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,
+                             const Trajectory& trajectory, Eigen::VectorXd state,
+                             const Eigen::Ref<const Eigen::VectorXd>& weights);
+
+}  // namespace waggle

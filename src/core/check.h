@@ -1,0 +1,25 @@
+#pragma once
+
+#include <utility>
+
+#include <Eigen/Core>
+#include <fmt/format.h>
+
+#include <waggle/error.h>
+
+namespace waggle {
+
+/// Throws Error with the formatted message unless `ok`. For input at the door, not for invariants.
+template <typename... Args>
+void require(bool ok, fmt::format_string<Args...> message, Args&&... args) {
+  if (!ok) throw Error(fmt::format(message, std::forward<Args>(args)...));
+}
+
+/// Row and column of the first entry that is NaN or infinite, or {-1, -1}.
+struct Entry {
+  Eigen::Index row = -1;
+  Eigen::Index column = -1;
+};
+Entry first_non_finite(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
+
+}  // namespace waggle

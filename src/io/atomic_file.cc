@@ -1,0 +1,77 @@
+#include "io/atomic_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail(const fs::path& path, int code) {
+  throw Error(fmt::format("cannot write '{}': {}", path.string(), std::strerror(code)));
+}
+
+/// A file descriptor that is closed, and a path that is removed, unless told otherwise.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& directory) : path_(directory / ".waggle-XXXXXX") {
+    std::string name = path_.string();
+    descriptor_ = mkstemp(name.data());
+    path_ = name;
+    if (descriptor_ >= 0) fchmod(descriptor_, 0644);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    if (!kept_) unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  const fs::path& path() const { return path_; }
+  void keep() { kept_ = true; }
+
+ private:
+  fs::path path_;
+  int descriptor_ = -1;
+  bool kept_ = false;
+};
+
+}  // namespace
+
+void require_writable_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) fail(directory, error.value());
+  const TemporaryFile probe(directory);
+  if (!probe.is_open()) fail(directory, errno);
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  TemporaryFile file(directory);
+  if (!file.is_open()) fail(path, errno);
+  while (!content.empty()) {
+    const ssize_t written = write(file.descriptor(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (fsync(file.descriptor()) != 0) fail(path, errno);
+  if (std::rename(file.path().c_str(), path.c_str()) != 0) fail(path, errno);
+  file.keep();
+}
+
+}  // namespace waggle

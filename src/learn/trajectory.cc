@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <cmath>
+
+#include <waggle/trajectory.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::Map;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kBlock = 256;  // steps per block: enough to amortise the factor's update
+
+void require_finite_row(const char* what, const Ref<const VectorXd>& numbers, Index row) {
+  const Entry bad = first_non_finite(numbers);
+  require(bad.row < 0, "trajectory row {}: {} {} is {}, must be finite", row, what, bad.row,
+          numbers[std::max<Index>(bad.row, 0)]);
+}
+
+void require_fit(const InputLayout& layout, const Trajectory& trajectory) {
+  require(trajectory.steps() >= 1, "the trajectory is empty: there is nothing to learn from");
+  require(trajectory.action_size() == layout.action_size &&
+              trajectory.observation_size() == layout.observation_size,
+          "the trajectory has actions of size {} and observations of size {}; the input layout "
+          "expects {} and {}",
+          trajectory.action_size(), trajectory.observation_size(), layout.action_size,
+          layout.observation_size);
+}
+
+}  // namespace
+
+Trajectory::Trajectory(Index action_size, Index observation_size)
+    : action_size_(action_size), observation_size_(observation_size) {
+  require(action_size >= 1, "action_size = {}: must be at least 1", action_size);
+  require(observation_size >= 0, "observation_size = {}: must not be negative", observation_size);
+}
+
+void Trajectory::append(double reward, const Ref<const VectorXd>& action,
+                        const Ref<const VectorXd>& observation, EpisodeEnd end) {
+  require(action.size() == action_size_ && observation.size() == observation_size_,
+          "trajectory row {}: action of size {} and observation of size {}, must be {} and {}",
+          steps(), action.size(), observation.size(), action_size_, observation_size_);
+  require(std::isfinite(reward), "trajectory row {}: reward is {}, must be finite", steps(),
+          reward);
+  require_finite_row("action", action, steps());
+  if (observation_size_ > 0) require_finite_row("observation", observation, steps());
+  rewards_.push_back(reward);
+  actions_.insert(actions_.end(), action.begin(), action.end());
+  observations_.insert(observations_.end(), observation.begin(), observation.end());
+  ends_.push_back(end);
+}
+
+void Trajectory::append(const Trajectory& other) {
+  require(other.action_size_ == action_size_ && other.observation_size_ == observation_size_,
+          "cannot append a trajectory of actions {} and observations {} to one of {} and {}",
+          other.action_size_, other.observation_size_, action_size_, observation_size_);
+  rewards_.insert(rewards_.end(), other.rewards_.begin(), other.rewards_.end());
+  actions_.insert(actions_.end(), other.actions_.begin(), other.actions_.end());
+  observations_.insert(observations_.end(), other.observations_.begin(), other.observations_.end());
+  ends_.insert(ends_.end(), other.ends_.begin(), other.ends_.end());
+}
+
+void Trajectory::end_episode(EpisodeEnd end) {
+  require(steps() >= 1, "end_episode: the trajectory is empty");
+  ends_.back() = end;
+}
+
+Index Trajectory::episodes() const {
+  if (ends_.empty()) return 0;
+  const Index ended = std::count_if(ends_.begin(), ends_.end(),
+                                    [](EpisodeEnd end) { return end != EpisodeEnd::none; });
+  return ended + (ends_.back() == EpisodeEnd::none ? 1 : 0);
+}
+
+Map<const VectorXd> Trajectory::rewards() const { return {rewards_.data(), steps()}; }
+
+Map<const MatrixXd> Trajectory::actions() const { return {actions_.data(), action_size_, steps()}; }
+
+Map<const MatrixXd> Trajectory::observations() const {
+  return {observations_.data(), observation_size_, steps()};
+}
+
+InputLayout InputLayout::of(const EnvironmentSpec& spec) {
+  return {.reward = spec.reward_is_input,
+          .action_size = spec.actions.size(),
+          .choices = spec.actions.choices,
+          .observation_size = spec.observation_size()};
+}
+
+void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
+                        const Ref<const VectorXd>& observation, Ref<VectorXd> z) const {
+  if (reward) z[0] = reward_value;
+  if (choices > 0) {
+    const auto choice = static_cast<Index>(action[0]);
+    require(choice >= 0 && choice < choices && static_cast<double>(choice) == action[0],
+            "action = {}: must be a whole number from 0 to {}", action[0], choices - 1);
+    z.segment(action_offset(), choices).setZero();
+    z[action_offset() + choice] = 1.0;
+  } else {
+    z.segment(action_offset(), action_size) = action;
+  }
+  z.tail(observation_size) = observation;
+}
+
+InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory) {
+  require_fit(layout, trajectory);
+  const Index d = layout.size();
+  const auto count = static_cast<double>(trajectory.steps());
+  MatrixXd z(d, trajectory.steps());
+  for (Index k = 0; k < trajectory.steps(); ++k) {
+    layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
+                 trajectory.observations().col(k), z.col(k));
+  }
+  InputScaling scaling;
+  scaling.mean = z.rowwise().mean();
+  scaling.spread = ((z.colwise() - scaling.mean).rowwise().squaredNorm() / count).cwiseSqrt();
+  for (Index i = 0; i < d; ++i) {
+    // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
+    if (scaling.spread[i] <= 1e-12 * std::abs(scaling.mean[i])) scaling.spread[i] = 1.0;
+    if (scaling.spread[i] == 0.0) scaling.spread[i] = 1.0;
+  }
+  return scaling;
+}
+
+void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
+                    const Trajectory& trajectory, VectorXd& state,
+                    const std::function<void(const StateBlock&)>& visit) {
+  require_fit(layout, trajectory);
+  require(reservoir.inputs() == layout.size(),
+          "the reservoir takes {} input channels, the data has {}", reservoir.inputs(),
+          layout.size());
+  require(state.size() == reservoir.units(), "the state has size {}, the reservoir {} units",
+          state.size(), reservoir.units());
+  MatrixXd z(layout.size(), kBlock);
+  MatrixXd states(reservoir.units(), kBlock + 1);
+  Index in_episode = 0;
+  for (Index first = 0; first < trajectory.steps();) {
+    Index count = 0;
+    bool ended = false;
+    while (count < kBlock && first + count < trajectory.steps() && !ended) {
+      const Index k = first + count;
+      layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
+                   trajectory.observations().col(k), z.col(count));
+      ended = trajectory.end(k) != EpisodeEnd::none;
+      ++count;
+    }
+    states.col(0) = state;
+    reservoir.drive(z.leftCols(count), states.leftCols(count + 1));
+    visit({first, in_episode, states.leftCols(count + 1)});
+    first += count;
+    in_episode = ended ? 0 : in_episode + count;
+    if (ended) {
+      state.setZero();
+    } else {
+      state = states.col(count);
+    }
+  }
+}
+
+VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,
+                      const Trajectory& trajectory, VectorXd state,
+                      const Ref<const VectorXd>& weights) {
+  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
+          weights.size(), reservoir.features());
+  VectorXd values(trajectory.steps());
+  MatrixXd features(reservoir.features(), kBlock);
+  for_each_block(reservoir, layout, trajectory, state, [&](const StateBlock& block) {
+    const Index count = block.states.cols() - 1;
+    reservoir.map_features(block.states.leftCols(count), features.leftCols(count));
+    values.segment(block.first, count).noalias() = features.leftCols(count).transpose() * weights;
+  });
+  return values;
+}
+
+}  // namespace waggle

@@ -1,0 +1,50 @@
+#include "linalg/dense.h"
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+namespace waggle::linalg {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+TEST(Dense, SvdRebuildsTheMatrixFromOrthogonalFactors) {
+  for (const int n : {1, 2, 7, 60}) {
+    const MatrixXd a = MatrixXd::Random(n, n);
+    const Svd svd = linalg::svd(a);
+    EXPECT_LT((svd.u * svd.values.asDiagonal() * svd.v.transpose() - a).norm(), 1e-12 * n);
+    EXPECT_LT((svd.u.transpose() * svd.u - MatrixXd::Identity(n, n)).norm(), 1e-12 * n);
+    EXPECT_LT((svd.v.transpose() * svd.v - MatrixXd::Identity(n, n)).norm(), 1e-12 * n);
+    EXPECT_LT((singular_values(a) - svd.values).norm(), 1e-12 * n);
+    for (int i = 1; i < n; ++i) EXPECT_GE(svd.values[i - 1], svd.values[i]);
+  }
+}
+
+TEST(Dense, SpectralRadiusOfKnownMatrices) {
+  EXPECT_NEAR(spectral_radius((MatrixXd(2, 2) << 0, -3, 3, 0).finished()), 3.0, 1e-14);  // ±3i
+  EXPECT_NEAR(spectral_radius((MatrixXd(2, 2) << 2, 100, 0, -5).finished()), 5.0, 1e-14);
+  const MatrixXd a = MatrixXd::Random(40, 40);
+  EXPECT_NEAR(spectral_radius(a),
+              Eigen::EigenSolver<MatrixXd>(a).eigenvalues().cwiseAbs().maxCoeff(), 1e-11);
+}
+
+TEST(Dense, TriangularUpdateKeepsTheGramMatrix) {
+  for (const int p : {1, 3, 33, 70}) {
+    TriangularUpdate update(p);
+    MatrixXd factor = MatrixXd::Zero(p, p);
+    MatrixXd gram = MatrixXd::Zero(p, p);
+    for (const int m : {1, 5, 100}) {
+      const MatrixXd rows = MatrixXd::Random(m, p);
+      gram += rows.transpose() * rows;
+      MatrixXd scratch(m + 3, p);  // a block of a larger matrix, so that the stride counts
+      scratch.topRows(m) = rows;
+      update(factor, scratch.topRows(m));
+      const MatrixXd r = factor.triangularView<Eigen::Upper>();
+      EXPECT_LT((r.transpose() * r - gram).norm(), 1e-12 * gram.norm());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waggle::linalg

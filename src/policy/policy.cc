@@ -1,0 +1,46 @@
+#include <cmath>
+#include <utility>
+
+#include <waggle/policy.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+UniformPolicy::UniformPolicy(ActionSpace space) : space_(std::move(space)) {
+  space_.validate();
+  require(space_.is_bounded(), "uniform policy: the actions are unbounded; give bounds");
+}
+
+void UniformPolicy::act(const Percept& /*percept*/, Draws& draws, Ref<VectorXd> action) {
+  if (space_.is_discrete()) {
+    action[0] = static_cast<double>(draws.index(space_.choices));
+    return;
+  }
+  for (Index i = 0; i < action.size(); ++i) {
+    action[i] = draws.uniform(space_.lower[i], space_.upper[i]);
+  }
+}
+
+LinearPolicy::LinearPolicy(MatrixXd gain, double noise) : gain_(std::move(gain)), noise_(noise) {
+  require(gain_.size() > 0 && first_non_finite(gain_).row < 0,
+          "linear policy: the gain ({} × {}) must be finite and not empty", gain_.rows(),
+          gain_.cols());
+  require(noise >= 0.0 && std::isfinite(noise), "noise = {}: must be finite and not negative",
+          noise);
+}
+
+void LinearPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  require(percept.observation.size() == gain_.cols() && action.size() == gain_.rows(),
+          "linear policy: the gain is {} × {}, the action has size {} and the observation {}",
+          gain_.rows(), gain_.cols(), action.size(), percept.observation.size());
+  action.noalias() = -gain_ * percept.observation;
+  for (Index i = 0; i < action.size(); ++i) action[i] += noise_ * draws.normal();
+}
+
+}  // namespace waggle

@@ -1,0 +1,175 @@
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <waggle/policy.h>
+
+#include "expect_error.h"
+#include "toy.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Percept percept(double reward, double observation) {
+  Percept p;
+  p.reward = reward;
+  p.observation = VectorXd::Constant(1, observation);
+  return p;
+}
+
+TEST(UniformPolicy, FillsItsSpace) {
+  UniformPolicy box(ActionSpace::box(Eigen::Vector2d(-1, 5), Eigen::Vector2d(1, 6)));
+  UniformPolicy discrete(ActionSpace::discrete(3));
+  VectorXd sum = VectorXd::Zero(2), action(2), choice(1);
+  std::vector<int> counts(3);
+  for (std::uint64_t k = 0; k < 20000; ++k) {
+    Draws draws = Random(4).at(Purpose::policy, k);
+    box.act({}, draws, action);
+    ASSERT_TRUE(std::abs(action[0]) < 1 && action[1] > 5 && action[1] < 6);
+    sum += action / 20000;
+    discrete.act({}, draws, choice);
+    ++counts.at(static_cast<std::size_t>(choice[0]));
+  }
+  EXPECT_NEAR(sum[0], 0.0, 5 * std::sqrt(1.0 / 3 / 20000));
+  EXPECT_NEAR(sum[1], 5.5, 5 * std::sqrt(1.0 / 12 / 20000));
+  for (const int count : counts) EXPECT_NEAR(count, 20000 / 3.0, 350);
+  expect_error([] { UniformPolicy(ActionSpace::unbounded(1)); }, "unbounded");
+}
+
+TEST(LinearPolicy, MeanAndNoise) {
+  LinearPolicy policy(MatrixXd::Constant(1, 1, 0.25), 2.0);
+  double mean = 0.0, square = 0.0;
+  VectorXd action(1);
+  constexpr int n = 40000;
+  for (std::uint64_t k = 0; k < n; ++k) {
+    Draws draws = Random(4).at(Purpose::policy, k);
+    policy.act(percept(0.0, 8.0), draws, action);
+    mean += action[0] / n;
+    square += (action[0] + 2.0) * (action[0] + 2.0) / n;
+  }
+  EXPECT_NEAR(mean, -2.0, 5 * 2.0 / std::sqrt(n));
+  EXPECT_NEAR(square, 4.0, 5 * 4.0 * std::sqrt(2.0 / n));
+  expect_error([] { LinearPolicy(MatrixXd::Constant(1, 1, std::nan(""))); }, "gain");
+  expect_error([] { LinearPolicy(MatrixXd::Zero(1, 1), -1.0); }, "noise = -1");
+}
+
+/// The same F as an echo state network, but not known to be one: takes the general route.
+class Opaque final : public ReservoirSystem {
+ public:
+  explicit Opaque(EchoStateNetwork network) : network_(std::move(network)) {}
+  Index units() const override { return network_.units(); }
+  Index inputs() const override { return network_.inputs(); }
+  void step(const Eigen::Ref<const VectorXd>& x, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    network_.step(x, z, next);
+  }
+
+ private:
+  EchoStateNetwork network_;
+};
+
+struct Case {
+  Activation activation;
+  double leak;
+  ActionSpace space;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << "activation " << static_cast<int>(c.activation) << ", leak " << c.leak << ", "
+       << c.space.size() << " numbers, " << c.space.choices << " choices";
+}
+
+class EveryGreedyPolicy : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryGreedyPolicy, SharedPreactivationChoosesAsTheDefinitionDoes) {
+  const Case& c = GetParam();
+  const InputLayout layout{.reward = true,
+                           .action_size = c.space.size(),
+                           .choices = c.space.choices,
+                           .observation_size = 1};
+  const EchoStateNetwork network(
+      ReservoirOptions{.units = 40, .activation = c.activation, .leak = c.leak, .seed = 3},
+      layout.size());
+  const VectorXd weights = VectorXd::Random(40);
+  const GreedyOptions options{.candidates = 37, .candidate_spread = std::nullopt};
+  GreedyPolicy fast(std::make_shared<EchoStateNetwork>(network), layout, c.space, weights, options);
+  GreedyPolicy slow(std::make_shared<Opaque>(network), layout, c.space, weights, options);
+  VectorXd fast_action(c.space.size()), slow_action(c.space.size());
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    Draws draws = Random(1).at(Purpose::policy, k);
+    Draws same = draws;
+    const Percept p = percept(std::sin(0.3 * static_cast<double>(k)), 1.0);
+    fast.act(p, draws, fast_action);
+    slow.act(p, same, slow_action);
+    EXPECT_EQ(fast_action, slow_action) << k;
+    EXPECT_NEAR(fast.value(), slow.value(), 1e-13);
+    EXPECT_NEAR(fast.value(), weights.dot(fast.state()), 1e-13);
+    EXPECT_LT((fast.state() - slow.state()).norm(), 1e-14);
+  }
+  fast.begin_episode();
+  EXPECT_EQ(fast.state(), VectorXd::Zero(40));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryGreedyPolicy,
+                         testing::Values(Case{Activation::relu, 1.0, ActionSpace::box(-1, 1)},
+                                         Case{Activation::relu, 0.4, ActionSpace::box(-1, 1)},
+                                         Case{Activation::tanh, 0.7, ActionSpace::box(0, 2)},
+                                         Case{Activation::relu, 1.0,
+                                              ActionSpace::box(Eigen::Vector2d(-1, 0),
+                                                               Eigen::Vector2d(1, 3))},
+                                         Case{Activation::identity, 1.0, ActionSpace::discrete(4)},
+                                         Case{Activation::relu, 1.0, ActionSpace::discrete(3)}));
+
+TEST(GreedyPolicy, TakesTheBestOfItsCandidates) {
+  // One unit that passes the action through: the best candidate is the largest drawn.
+  const auto network = std::make_shared<EchoStateNetwork>(
+      MatrixXd::Zero(1, 1), MatrixXd::Ones(1, 1), VectorXd::Constant(1, 5.0));
+  const InputLayout layout{.reward = false};
+  VectorXd action(1);
+  for (const double sign : {1.0, -1.0}) {
+    GreedyPolicy policy(network, layout, ActionSpace::unbounded(1), VectorXd::Constant(1, sign),
+                        {.candidates = 50, .candidate_spread = 0.5});
+    Draws draws = Random(2).at(Purpose::policy, 0);
+    Draws same = draws;
+    policy.act({}, draws, action);
+    double best = -INFINITY;
+    for (int j = 0; j < 50; ++j) best = std::max(best, sign * 0.5 * same.normal());
+    EXPECT_EQ(action[0], sign * best);
+  }
+}
+
+TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
+  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 4);
+  GreedyPolicy policy(network, {.reward = false, .choices = 4}, ActionSpace::discrete(4),
+                      VectorXd::Zero(5));
+  VectorXd action = VectorXd::Constant(1, 9.0);
+  Draws draws = Random(2).at(Purpose::policy, 0);
+  policy.act({}, draws, action);
+  EXPECT_EQ(action[0], 0.0);
+}
+
+TEST(GreedyPolicy, BadInputIsNamed) {
+  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 1);
+  const InputLayout layout{.reward = false};
+  const ActionSpace box = ActionSpace::box(-1, 1);
+  const VectorXd w = VectorXd::Zero(5);
+  expect_error([&] { GreedyPolicy(nullptr, layout, box, w); }, "no reservoir");
+  expect_error([&] { GreedyPolicy(network, layout, ActionSpace::unbounded(1), w); }, "unbounded",
+               "candidate_spread");
+  expect_error([&] { GreedyPolicy(network, layout, box, VectorXd::Zero(4)); }, "4 weights");
+  expect_error([&] { GreedyPolicy(network, layout, box, w * std::nan("")); }, "finite");
+  expect_error([&] { GreedyPolicy(network, {}, box, w); }, "2 channels");
+  expect_error([&] { GreedyPolicy(network, layout, ActionSpace::discrete(2), w); }, "2");
+  expect_error([&] { GreedyPolicy(network, layout, box, w, {.candidates = 0}); }, "candidates = 0");
+  expect_error([&] { GreedyPolicy(network, layout, box, w, {.candidate_spread = -1.0}); },
+               "candidate_spread = -1");
+  expect_error([&] { GreedyPolicy(network, layout, box, w, {}, VectorXd::Zero(4)); }, "size 4");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <waggle/least_squares.h>
+
+#include "core/check.h"
+#include "linalg/dense.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kRows = 256;  // rows gathered before the factor is updated
+
+}  // namespace
+
+void RidgeOptions::validate() const {
+  require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
+          ridge);
+}
+
+struct LeastSquares::State {
+  State(Index features_, Index targets_)
+      : features(features_),
+        targets(targets_),
+        factor(MatrixXd::Zero(features_ + targets_, features_ + targets_)),
+        rows(kRows, features_ + targets_),
+        update(features_ + targets_) {}
+
+  void flush() {
+    if (pending == 0) return;
+    update(factor, rows.topRows(pending));
+    pending = 0;
+  }
+
+  Index features;
+  Index targets;
+  Index samples = 0;
+  MatrixXd factor;  // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
+  MatrixXd rows;    // the first `pending` rows are not yet in the factor
+  Index pending = 0;
+  linalg::TriangularUpdate update;
+};
+
+LeastSquares::LeastSquares(Index features, Index targets) {
+  require(features >= 1, "features = {}: must be at least 1", features);
+  require(targets >= 1, "targets = {}: must be at least 1", targets);
+  state_ = std::make_unique<State>(features, targets);
+}
+
+LeastSquares::~LeastSquares() = default;
+LeastSquares::LeastSquares(const LeastSquares& other)
+    : state_(std::make_unique<State>(*other.state_)) {}
+LeastSquares& LeastSquares::operator=(const LeastSquares& other) {
+  state_ = std::make_unique<State>(*other.state_);
+  return *this;
+}
+LeastSquares::LeastSquares(LeastSquares&&) noexcept = default;
+LeastSquares& LeastSquares::operator=(LeastSquares&&) noexcept = default;
+
+void LeastSquares::add(const Ref<const MatrixXd>& features, const Ref<const MatrixXd>& targets) {
+  State& s = *state_;
+  require(features.rows() == s.features && targets.rows() == s.targets,
+          "samples have {} features and {} targets, must be {} and {}", features.rows(),
+          targets.rows(), s.features, s.targets);
+  require(features.cols() == targets.cols(), "{} columns of features and {} of targets: must match",
+          features.cols(), targets.cols());
+  const Entry bad_feature = first_non_finite(features);
+  require(bad_feature.row < 0, "feature {} of sample {} is not finite", bad_feature.row,
+          bad_feature.column);
+  const Entry bad_target = first_non_finite(targets);
+  require(bad_target.row < 0, "target {} of sample {} is not finite", bad_target.row,
+          bad_target.column);
+  for (Index first = 0; first < features.cols();) {
+    const Index count = std::min(kRows - s.pending, features.cols() - first);
+    auto block = s.rows.middleRows(s.pending, count);
+    block.leftCols(s.features) = features.middleCols(first, count).transpose();
+    block.rightCols(s.targets) = targets.middleCols(first, count).transpose();
+    s.pending += count;
+    first += count;
+    if (s.pending == kRows) s.flush();
+  }
+  s.samples += features.cols();
+}
+
+void LeastSquares::merge(const LeastSquares& other) {
+  State& s = *state_;
+  require(other.state_->features == s.features && other.state_->targets == s.targets,
+          "cannot merge {} features and {} targets into {} and {}", other.state_->features,
+          other.state_->targets, s.features, s.targets);
+  State theirs = *other.state_;
+  theirs.flush();
+  s.flush();
+  s.update(s.factor, theirs.factor);
+  s.samples += theirs.samples;
+}
+
+Index LeastSquares::samples() const { return state_->samples; }
+
+namespace {
+
+/// Back substitution in the triangular factor of [R q; √λ I 0].
+MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
+  const Index n = r.rows();
+  MatrixXd factor(n + q.cols(), n + q.cols());
+  factor.setZero();
+  factor.topLeftCorner(n, n) = r;
+  factor.topRightCorner(n, q.cols()) = q;
+  MatrixXd rows = MatrixXd::Zero(n, n + q.cols());
+  rows.leftCols(n).diagonal().setConstant(std::sqrt(ridge));
+  linalg::TriangularUpdate update(factor.cols());
+  update(factor, rows);
+  return factor.topLeftCorner(n, n).triangularView<Eigen::Upper>().solve(
+      factor.topRightCorner(n, q.cols()));
+}
+
+}  // namespace
+
+RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
+  options.validate();
+  require(samples() >= 1, "least squares: no samples to fit");
+  State s = *state_;
+  s.flush();
+  const Index n = s.features;
+  const MatrixXd r = s.factor.topLeftCorner(n, n).triangularView<Eigen::Upper>();
+  const MatrixXd q = s.factor.topRightCorner(n, s.targets);
+  const MatrixXd rest = s.factor.bottomRightCorner(s.targets, s.targets)
+                            .triangularView<Eigen::Upper>();  // what no W can explain
+
+  RidgeFit fit;
+  fit.options = options;
+  fit.samples = s.samples;
+
+  linalg::Svd svd;
+  if (options.solver == Solver::svd) {
+    svd = linalg::svd(r);
+  } else {
+    svd.values = linalg::singular_values(r);
+  }
+  const VectorXd& sigma = svd.values;
+  const double rounding = static_cast<double>(std::max(n, s.samples)) *
+                          std::numeric_limits<double>::epsilon() * sigma[0];
+  fit.rank = (sigma.array() > rounding).count();
+  fit.condition_number =
+      sigma[n - 1] > 0.0 ? sigma[0] / sigma[n - 1] : std::numeric_limits<double>::infinity();
+  const VectorXd squared = sigma.cwiseAbs2();
+  const auto kept = [&](Index i) { return options.ridge > 0.0 || i < fit.rank; };
+  VectorXd filter(n);
+  for (Index i = 0; i < n; ++i) {
+    const double denominator = squared[i] + options.ridge;
+    filter[i] = kept(i) && denominator > 0.0 ? sigma[i] / denominator : 0.0;
+  }
+  fit.degrees_of_freedom = filter.dot(sigma);
+
+  if (options.solver == Solver::triangular && (options.ridge > 0.0 || fit.rank == n)) {
+    fit.weights = solve_triangular(r, q, options.ridge);
+  } else {
+    // Also for a singular factor at λ = 0, where back substitution would divide by rounding noise.
+    if (options.solver == Solver::triangular) svd = linalg::svd(r);
+    fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * q));
+  }
+  const double misfit = (r * fit.weights - q).squaredNorm();
+  fit.residual = std::sqrt((misfit + rest.squaredNorm()) / static_cast<double>(fit.samples));
+  return fit;
+}
+
+}  // namespace waggle

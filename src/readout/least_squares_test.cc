@@ -1,0 +1,152 @@
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include <waggle/least_squares.h>
+
+#include "expect_error.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// features × samples with singular values from 1 down to 10^-decades.
+MatrixXd ill_conditioned(Index features, Index samples, double decades) {
+  const MatrixXd u =
+      Eigen::HouseholderQR<MatrixXd>(MatrixXd::Random(samples, features)).householderQ() *
+      MatrixXd::Identity(samples, features);
+  const MatrixXd v =
+      Eigen::HouseholderQR<MatrixXd>(MatrixXd::Random(features, features)).householderQ();
+  const VectorXd s = VectorXd::LinSpaced(features, 0.0, -decades).unaryExpr([](double e) {
+    return std::pow(10.0, e);
+  });
+  return v * s.asDiagonal() * u.transpose();
+}
+
+class EverySolver : public testing::TestWithParam<Solver> {};
+
+TEST_P(EverySolver, SatisfiesTheNormalEquations) {
+  const MatrixXd phi = MatrixXd::Random(12, 700);
+  const MatrixXd targets = MatrixXd::Random(3, 700);
+  LeastSquares equations(12, 3);
+  equations.add(phi, targets);
+  for (const double ridge : {0.0, 1e-3, 10.0}) {
+    const RidgeFit fit = equations.solve({ridge, GetParam()});
+    const MatrixXd gradient =
+        phi * (phi.transpose() * fit.weights - targets.transpose()) + ridge * fit.weights;
+    EXPECT_LT(gradient.norm(), 1e-10) << ridge;
+    const double residual = (fit.weights.transpose() * phi - targets).norm() / std::sqrt(700.0);
+    EXPECT_NEAR(fit.residual, residual, 1e-12);
+    EXPECT_EQ(fit.samples, 700);
+    EXPECT_EQ(fit.rank, 12);
+    EXPECT_FALSE(fit.rank_deficient());
+    const Eigen::JacobiSVD<MatrixXd> svd(phi);
+    EXPECT_NEAR(fit.condition_number, svd.singularValues()[0] / svd.singularValues()[11], 1e-9);
+    const auto squared = svd.singularValues().array().square();
+    EXPECT_NEAR(fit.degrees_of_freedom, (squared / (squared + ridge)).sum(), 1e-10);
+  }
+}
+
+TEST_P(EverySolver, StaysAccurateWhereTheSquaredMatrixDoesNot) {
+  // Condition number 1e10: ΦᵀΦ has 1e20 and loses every digit, the factor keeps about six.
+  const MatrixXd phi = ill_conditioned(20, 2000, 10.0);
+  const VectorXd truth = VectorXd::Random(20);
+  const MatrixXd targets = (phi.transpose() * truth).transpose();
+  LeastSquares equations(20);
+  equations.add(phi, targets);
+  const RidgeFit fit = equations.solve({0.0, GetParam()});
+  EXPECT_LT((fit.weights.col(0) - truth).norm(), 1e-4 * truth.norm());
+  const VectorXd squared = (phi * phi.transpose()).ldlt().solve(phi * targets.transpose());
+  EXPECT_GT((squared - truth).norm(), 1e-2 * truth.norm());
+}
+
+TEST_P(EverySolver, RankDeficiencyIsReportedAndTheSmallestSolutionTaken) {
+  MatrixXd phi = MatrixXd::Random(6, 100);
+  phi.row(4) = 2.0 * phi.row(1);  // a copy
+  phi.row(5).setZero();           // a dead unit
+  const MatrixXd targets = MatrixXd::Random(1, 100);
+  LeastSquares equations(6);
+  equations.add(phi, targets);
+  const RidgeFit fit = equations.solve({0.0, GetParam()});
+  EXPECT_EQ(fit.rank, 4);
+  EXPECT_TRUE(fit.rank_deficient());
+  EXPECT_GT(fit.condition_number, 1e12);
+  const VectorXd expected =
+      phi.transpose().completeOrthogonalDecomposition().solve(targets.transpose());
+  EXPECT_LT((fit.weights.col(0) - expected).norm(), 1e-10);
+}
+
+TEST_P(EverySolver, FewerSamplesThanFeatures) {
+  const MatrixXd phi = MatrixXd::Random(30, 5);
+  const MatrixXd targets = MatrixXd::Random(1, 5);
+  LeastSquares equations(30);
+  equations.add(phi, targets);
+  const RidgeFit fit = equations.solve({1e-12, GetParam()});
+  EXPECT_EQ(fit.rank, 5);
+  EXPECT_LT(fit.residual, 1e-9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::Values(Solver::svd, Solver::triangular));
+
+TEST(LeastSquares, SolversAgreeAtThePapersRidge) {
+  const MatrixXd phi = ill_conditioned(60, 3000, 5.0);
+  LeastSquares equations(60);
+  equations.add(phi, VectorXd::Random(3000).transpose());
+  const RidgeFit svd = equations.solve({1e-9, Solver::svd});
+  const RidgeFit triangular = equations.solve({1e-9, Solver::triangular});
+  EXPECT_LT((svd.weights - triangular.weights).norm(), 1e-8 * svd.weights.norm());
+}
+
+TEST(LeastSquares, HowTheStreamIsCutDoesNotMatter) {
+  const MatrixXd phi = MatrixXd::Random(9, 1000);
+  const MatrixXd targets = MatrixXd::Random(2, 1000);
+  LeastSquares whole(9, 2), single(9, 2), first(9, 2), second(9, 2);
+  whole.add(phi, targets);
+  for (Index k = 0; k < 1000; ++k) single.add(phi.col(k), targets.col(k));
+  first.add(phi.leftCols(311), targets.leftCols(311));
+  second.add(phi.rightCols(689), targets.rightCols(689));
+  first.merge(second);
+  const MatrixXd expected = whole.solve({1e-6}).weights;
+  EXPECT_EQ(single.solve({1e-6}).weights, expected);  // the same blocks inside, so the same bits
+  EXPECT_LT((first.solve({1e-6}).weights - expected).norm(), 1e-12);
+  EXPECT_EQ(first.samples(), 1000);
+  EXPECT_NEAR(first.solve().residual, whole.solve().residual, 1e-13);
+}
+
+TEST(LeastSquares, ScalingTargetsScalesWeights) {
+  const MatrixXd phi = MatrixXd::Random(9, 200);
+  const MatrixXd targets = MatrixXd::Random(1, 200);
+  LeastSquares one(9), thousand(9);
+  one.add(phi, targets);
+  thousand.add(phi, 1000.0 * targets);
+  EXPECT_LT((1000.0 * one.solve({0.1}).weights - thousand.solve({0.1}).weights).norm(), 1e-9);
+}
+
+TEST(LeastSquares, BadInputIsNamed) {
+  expect_error([] { LeastSquares(0); }, "features = 0");
+  expect_error([] { LeastSquares(3, 0); }, "targets = 0");
+  LeastSquares equations(3);
+  expect_error([&] { equations.solve(); }, "no samples");
+  expect_error([&] { equations.add(MatrixXd::Zero(2, 4), MatrixXd::Zero(1, 4)); }, "2 features");
+  expect_error([&] { equations.add(MatrixXd::Zero(3, 4), MatrixXd::Zero(1, 5)); }, "4 columns",
+               "5");
+  MatrixXd bad = MatrixXd::Zero(3, 4);
+  bad(1, 2) = kNan;
+  expect_error([&] { equations.add(bad, MatrixXd::Zero(1, 4)); }, "feature 1 of sample 2");
+  expect_error([&] { equations.add(MatrixXd::Zero(3, 1), MatrixXd::Constant(1, 1, INFINITY)); },
+               "target 0 of sample 0");
+  equations.add(MatrixXd::Random(3, 5), MatrixXd::Random(1, 5));
+  expect_error([&] { equations.solve({-1.0}); }, "ridge = -1", "negative");
+  expect_error([&] { equations.solve({kNan}); }, "ridge = nan");
+  expect_error([&] { equations.merge(LeastSquares(4)); }, "cannot merge");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,126 @@
+#include <cmath>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include <waggle/policy.h>
+#include <waggle/rollout.h>
+#include <waggle/value.h>
+
+#include "expect_error.h"
+#include "toy.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+TEST(BellmanResidual, TerminatedEpisodesHaveNoValueAfterTheirEnd) {
+  // A table of values over what is left: exact for every γ, if termination is honoured.
+  constexpr int length = 6;
+  toy::Countdown environment(length);
+  Simulation simulation(environment, 1);
+  UniformPolicy policy(simulation.spec().actions);
+  const Rollout rollout = simulation.run(policy, {.steps = 7 * 20});
+  EXPECT_EQ(rollout.trajectory.episodes(), 20);
+  const InputLayout layout = InputLayout::of(simulation.spec());
+  const toy::LastObservation reservoir(length + 1, layout.size());
+  const double gamma = 0.8;
+  const ValueFit fit = fit_bellman_residual(reservoir, layout, rollout.trajectory,
+                                            {.discount = gamma, .solve = {1e-12}, .washout = 1});
+  // x_k remembers what was left at k−1, and the rewards from k on are `left` ones.
+  for (int left = 1; left <= length; ++left) {
+    EXPECT_NEAR(fit.weights[left], (1 - std::pow(gamma, left)) / (1 - gamma), 1e-6) << left;
+  }
+}
+
+TEST(BellmanResidual, TruncatedEpisodesKeepTheirValue) {
+  // A constant reward of 1 for ever, cut into episodes of 5 rows: the value stays 1/(1−γ).
+  Trajectory trajectory(1, 1);
+  const VectorXd zero = VectorXd::Zero(1);
+  for (int k = 0; k < 50; ++k) {
+    trajectory.append(1.0, zero, zero, k % 5 == 4 ? EpisodeEnd::truncated : EpisodeEnd::none);
+  }
+  const InputLayout layout{.reward = false, .observation_size = 1};
+  const toy::LastObservation reservoir(1, 2);
+  const ValueOptions options{.discount = 0.9, .solve = {0.0}, .washout = 1};
+  EXPECT_NEAR(fit_bellman_residual(reservoir, layout, trajectory, options).weights[0], 10.0, 1e-9);
+}
+
+TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 600; ++k) {
+    trajectory.append(std::sin(0.3 * k), VectorXd::Random(1), VectorXd::Random(1),
+                      k == 299 ? EpisodeEnd::terminated : EpisodeEnd::none);
+  }
+  const InputLayout layout{.reward = true, .observation_size = 1};
+  const EchoStateNetwork reservoir(ReservoirOptions{.units = 15, .seed = 2}, 3);
+  const double gamma = 0.7, ridge = 1e-4;
+  const Index washout = 10;
+  const ValueFit fit = fit_bellman_residual(
+      reservoir, layout, trajectory, {.discount = gamma, .solve = {ridge}, .washout = washout});
+
+  // The same, written out: states of each episode by hand, rows, normal equations.
+  MatrixXd rows(15, 0);
+  VectorXd rewards(0);
+  for (const auto& [first, last] : {std::pair{0, 299}, std::pair{300, 599}}) {
+    VectorXd x = VectorXd::Zero(15), next(15);
+    for (int k = first; k <= last; ++k) {
+      const Eigen::Vector3d z(trajectory.rewards()[k], trajectory.actions()(0, k),
+                              trajectory.observations()(0, k));
+      reservoir.step(x, z, next);
+      if (k - first >= washout) {
+        rows.conservativeResize(15, rows.cols() + 1);
+        rewards.conservativeResize(rewards.size() + 1);
+        rows.col(rows.cols() - 1) = k == 299 ? x : VectorXd(x - gamma * next);
+        rewards[rewards.size() - 1] = trajectory.rewards()[k];
+      }
+      x.swap(next);
+    }
+    if (last == 599) EXPECT_LT((fit.state - x).norm(), 1e-14);
+  }
+  EXPECT_EQ(fit.diagnostics.samples, 580);
+  const VectorXd gradient = rows * (rows.transpose() * fit.weights - rewards) + ridge * fit.weights;
+  EXPECT_LT(gradient.norm(), 1e-9);
+}
+
+TEST(BellmanResidual, ScalingRewardsScalesValues) {
+  const EchoStateNetwork reservoir(ReservoirOptions{.units = 15}, 2);
+  const InputLayout layout{.reward = false, .observation_size = 1};
+  Trajectory one(1, 1), hundred(1, 1);
+  for (int k = 0; k < 300; ++k) {
+    const VectorXd a = VectorXd::Random(1), o = VectorXd::Random(1);
+    one.append(o[0], a, o);
+    hundred.append(100.0 * o[0], a, o);
+  }
+  const VectorXd w = fit_bellman_residual(reservoir, layout, one, {}).weights;
+  const VectorXd w_hundred = fit_bellman_residual(reservoir, layout, hundred, {}).weights;
+  EXPECT_LT((100.0 * w - w_hundred).norm(), 1e-8 * w_hundred.norm());
+}
+
+TEST(BellmanResidual, BadInputIsNamed) {
+  const EchoStateNetwork reservoir(ReservoirOptions{.units = 5}, 2);
+  const InputLayout layout{.reward = false, .observation_size = 1};
+  Trajectory trajectory(1, 1);
+  const auto fit = [&](const ValueOptions& options) {
+    fit_bellman_residual(reservoir, layout, trajectory, options);
+  };
+  expect_error([&] { fit({}); }, "empty");
+  trajectory.append(1.0, VectorXd::Zero(1), VectorXd::Zero(1));
+  for (const double gamma : {-0.1, 1.0, 2.0, std::nan("")}) {
+    expect_error([&] { fit({.discount = gamma}); }, "discount = ", "[0, 1)");
+  }
+  expect_error([&] { fit({.solve = {.ridge = -1e-9}}); }, "ridge = -1e-09");
+  expect_error([&] { fit({.washout = -1}); }, "washout = -1");
+  expect_error([&] { fit({.washout = 1}); }, "washout = 1", "none of the 1 rows");
+  const InputLayout other{.reward = true, .observation_size = 1};
+  expect_error([&] { fit_bellman_residual(reservoir, other, trajectory, {}); }, "2 input channels",
+               "3");
+  expect_error([&] { fit_bellman_residual(reservoir, {}, trajectory, {}); },
+               "observations of size 1");
+}
+
+}  // namespace
+}  // namespace waggle

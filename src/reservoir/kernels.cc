@@ -1,0 +1,118 @@
+#include "reservoir/kernels.h"
+
+#include <algorithm>
+
+// One clone per vector width, picked by the loader, so the binary runs on any x86-64 and still uses
+// wide registers where they exist. Elsewhere the compiler's default target is used.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WAGGLE_VECTOR_CLONES \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define WAGGLE_VECTOR_CLONES
+#endif
+
+namespace waggle::kernels {
+
+using Eigen::Index;
+
+namespace {
+
+constexpr Index kColumns = 8;  // columns of A added in one pass over y
+
+WAGGLE_VECTOR_CLONES
+void add_eight_columns(const double* const* column, const double* factor, double* y, Index rows) {
+  const double *c0 = column[0], *c1 = column[1], *c2 = column[2], *c3 = column[3];
+  const double *c4 = column[4], *c5 = column[5], *c6 = column[6], *c7 = column[7];
+  const double f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
+  const double f4 = factor[4], f5 = factor[5], f6 = factor[6], f7 = factor[7];
+  for (Index i = 0; i < rows; ++i) {
+    y[i] += ((f0 * c0[i] + f1 * c1[i]) + (f2 * c2[i] + f3 * c3[i])) +
+            ((f4 * c4[i] + f5 * c5[i]) + (f6 * c6[i] + f7 * c7[i]));
+  }
+}
+
+/// sum_j += Σ_i w_i max(b_i + c_i a_j, 0) for a fixed number of candidates, held in registers.
+template <Index candidates>
+[[gnu::always_inline]] inline void add_candidates(const double* b, const double* c, const double* w,
+                                                  Index units, const double* a, double* values) {
+  double sum[candidates];
+  for (Index j = 0; j < candidates; ++j) sum[j] = values[j];
+  for (Index i = 0; i < units; ++i) {
+    for (Index j = 0; j < candidates; ++j) {
+      const double v = b[i] + c[i] * a[j];
+      sum[j] += w[i] * (0.0 > v ? 0.0 : v);
+    }
+  }
+  for (Index j = 0; j < candidates; ++j) values[j] = sum[j];
+}
+
+WAGGLE_VECTOR_CLONES
+void add_candidate_values(const double* b, const double* c, const double* w, Index units,
+                          const double* a, Index count, double* values) {
+  Index j = 0;
+  for (; j + 32 <= count; j += 32) add_candidates<32>(b, c, w, units, a + j, values + j);
+  for (; j + 8 <= count; j += 8) add_candidates<8>(b, c, w, units, a + j, values + j);
+  for (; j < count; ++j) add_candidates<1>(b, c, w, units, a + j, values + j);
+}
+
+}  // namespace
+
+void add_product(const double* a, Index rows, Index columns, const double* x, double* y) {
+  const double* column[kColumns];
+  double factor[kColumns];
+  Index held = 0;
+  for (Index j = 0; j < columns; ++j) {
+    if (x[j] == 0.0) continue;
+    column[held] = a + j * rows;
+    factor[held] = x[j];
+    if (++held == kColumns) {
+      add_eight_columns(column, factor, y, rows);
+      held = 0;
+    }
+  }
+  if (held == 0) return;
+  for (Index k = held; k < kColumns; ++k) {
+    column[k] = column[0];
+    factor[k] = 0.0;
+  }
+  add_eight_columns(column, factor, y, rows);
+}
+
+WAGGLE_VECTOR_CLONES
+void relu(double* x, Index size) {
+  for (Index i = 0; i < size; ++i) x[i] = 0.0 > x[i] ? 0.0 : x[i];
+}
+
+void relu_candidate_values(const double* b, const double* c, const double* w, Index units,
+                           const double* a, Index count, double* values) {
+  // Over the range of the candidates most units are 0 throughout or linear throughout. The linear
+  // ones add up to one straight line; only units with a kink inside the range are tried on each
+  // candidate.
+  const auto [lowest, highest] = std::minmax_element(a, a + count);
+  constexpr Index kHeld = 64;
+  double kinked_b[kHeld], kinked_c[kHeld], kinked_w[kHeld];
+  Index held = 0;
+  double constant = 0.0, slope = 0.0;
+  std::fill_n(values, count, 0.0);
+  for (Index i = 0; i < units; ++i) {
+    const double at_lowest = b[i] + c[i] * *lowest;
+    const double at_highest = b[i] + c[i] * *highest;
+    if (at_lowest <= 0.0 && at_highest <= 0.0) continue;
+    if (at_lowest >= 0.0 && at_highest >= 0.0) {
+      constant += w[i] * b[i];
+      slope += w[i] * c[i];
+      continue;
+    }
+    kinked_b[held] = b[i];
+    kinked_c[held] = c[i];
+    kinked_w[held] = w[i];
+    if (++held == kHeld) {
+      add_candidate_values(kinked_b, kinked_c, kinked_w, held, a, count, values);
+      held = 0;
+    }
+  }
+  add_candidate_values(kinked_b, kinked_c, kinked_w, held, a, count, values);
+  for (Index j = 0; j < count; ++j) values[j] += constant + slope * a[j];
+}
+
+}  // namespace waggle::kernels

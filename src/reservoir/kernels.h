@@ -1,0 +1,21 @@
+#pragma once
+
+#include <Eigen/Core>
+
+/// The inner loops of the reservoir, compiled for several vector widths; the machine's own is
+/// chosen when the program starts.
+namespace waggle::kernels {
+
+/// y += A x for a column-major A (rows × columns), reading only the columns where x is not 0.
+/// Half of a ReLU state is 0, and a matrix–vector product is bound by how much of A it reads.
+void add_product(const double* a, Eigen::Index rows, Eigen::Index columns, const double* x,
+                 double* y);
+
+/// x = max(x, 0); NaN stays NaN.
+void relu(double* x, Eigen::Index size);
+
+/// values_j = Σ_i w_i max(b_i + c_i a_j, 0) for count candidates a_j.
+void relu_candidate_values(const double* b, const double* c, const double* w, Eigen::Index units,
+                           const double* a, Eigen::Index count, double* values);
+
+}  // namespace waggle::kernels

@@ -1,0 +1,217 @@
+#include <cmath>
+#include <limits>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include <waggle/reservoir.h>
+
+#include "expect_error.h"
+#include "reservoir/kernels.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+double apply(Activation activation, double v) {
+  switch (activation) {
+    case Activation::relu:
+      return std::max(v, 0.0);
+    case Activation::tanh:
+      return std::tanh(v);
+    case Activation::identity:
+      return v;
+  }
+  return kNan;
+}
+
+struct Case {
+  Activation activation;
+  double leak;
+  double density;
+  Distribution distribution;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << "activation " << static_cast<int>(c.activation) << ", leak " << c.leak << ", density "
+       << c.density;
+}
+
+class EveryReservoir : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
+  const Case& c = GetParam();
+  for (const int n : {1, 7, 8, 50}) {
+    ReservoirOptions options;
+    options.units = n;
+    options.activation = c.activation;
+    options.leak = c.leak;
+    options.density = n == 1 ? 1.0 : c.density;
+    options.distribution = c.distribution;
+    options.seed = 5;
+    const EchoStateNetwork network(options, 3);
+    const MatrixXd a = network.recurrent();
+    VectorXd x = VectorXd::Random(n);
+    x[0] = 0.0;  // zeros are skipped by the product and must not matter
+    const VectorXd z = VectorXd::Random(3);
+    VectorXd next(n);
+    network.step(x, z, next);
+    const VectorXd pre = a * x + network.input() * z + network.bias();
+    for (int i = 0; i < n; ++i) {
+      EXPECT_NEAR(next[i], (1 - c.leak) * x[i] + c.leak * apply(c.activation, pre[i]), 1e-14);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
+                         testing::Values(Case{Activation::relu, 1.0, 1.0, Distribution::uniform},
+                                         Case{Activation::relu, 0.3, 0.2, Distribution::gaussian},
+                                         Case{Activation::tanh, 0.5, 1.0, Distribution::gaussian},
+                                         Case{Activation::tanh, 1.0, 0.5, Distribution::uniform},
+                                         Case{Activation::identity, 0.9, 1.0,
+                                              Distribution::uniform}));
+
+TEST(EchoStateNetwork, DriveRepeatsStep) {
+  const EchoStateNetwork network(ReservoirOptions{.units = 40}, 2);
+  const MatrixXd z = MatrixXd::Random(2, 30);
+  MatrixXd states = MatrixXd::Zero(40, 31);
+  network.drive(z, states);
+  VectorXd x = VectorXd::Zero(40), next(40);
+  for (int k = 0; k < 30; ++k) {
+    network.step(x, z.col(k), next);
+    x.swap(next);
+    EXPECT_EQ(x, states.col(k + 1)) << k;
+  }
+}
+
+TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
+  for (const double target : {0.3, 1.0, 2.5}) {
+    ReservoirOptions options;
+    options.units = 120;
+    options.operator_norm = target;
+    const MatrixXd by_norm = EchoStateNetwork(options, 1).recurrent();
+    // By another route: the square root of the largest eigenvalue of AᵀA.
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> gram(by_norm.transpose() * by_norm);
+    EXPECT_NEAR(std::sqrt(gram.eigenvalues().maxCoeff()), target, 1e-10);
+    EXPECT_NEAR(operator_norm(by_norm), target, 1e-12);
+
+    options.operator_norm.reset();
+    options.spectral_radius = target;
+    options.density = 0.1;
+    const MatrixXd by_radius = EchoStateNetwork(options, 1).recurrent();
+    EXPECT_NEAR(Eigen::EigenSolver<MatrixXd>(by_radius, false).eigenvalues().cwiseAbs().maxCoeff(),
+                target, 1e-9);
+    EXPECT_NEAR(spectral_radius(by_radius), target, 1e-10);
+    const double kept = (by_radius.array() != 0.0).cast<double>().mean();
+    EXPECT_NEAR(kept, 0.1, 5 * std::sqrt(0.09 / by_radius.size()));
+  }
+}
+
+TEST(EchoStateNetwork, WeightsFollowTheirDistribution) {
+  ReservoirOptions options;
+  options.units = 300;
+  options.operator_norm.reset();
+  const MatrixXd uniform = EchoStateNetwork(options, 1).recurrent();
+  EXPECT_LE(uniform.cwiseAbs().maxCoeff(), 0.05);
+  const double n = static_cast<double>(uniform.size());
+  EXPECT_NEAR(uniform.array().square().mean(), 0.0025 / 3, 5 * 0.0025 * std::sqrt(4.0 / 45 / n));
+  options.distribution = Distribution::gaussian;
+  const MatrixXd gaussian = EchoStateNetwork(options, 1).recurrent();
+  EXPECT_NEAR(gaussian.array().square().mean(), 0.0025, 5 * 0.0025 * std::sqrt(2.0 / n));
+}
+
+TEST(EchoStateNetwork, SeedDecidesEveryBit) {
+  const ReservoirOptions options{.units = 30, .seed = 9};
+  const EchoStateNetwork one(options, 2), two(options, 2);
+  EXPECT_EQ(one.recurrent(), two.recurrent());
+  EXPECT_EQ(one.input(), two.input());
+  EXPECT_EQ(one.bias(), two.bias());
+  ReservoirOptions other = options;
+  other.seed = 10;
+  EXPECT_NE(EchoStateNetwork(other, 2).recurrent(), one.recurrent());
+}
+
+TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
+  const EchoStateNetwork network(ReservoirOptions{.units = 20}, 2);
+  const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
+  const EchoStateNetwork scaled = network.with_input_scaling(scaling);
+  const VectorXd x = VectorXd::Random(20).cwiseAbs();
+  const VectorXd z = VectorXd::Random(2);
+  VectorXd expected(20), got(20);
+  network.step(x, (z - scaling.mean).cwiseQuotient(scaling.spread), expected);
+  scaled.step(x, z, got);
+  EXPECT_LT((expected - got).norm(), 1e-14);
+}
+
+TEST(EchoStateNetwork, PermutingUnitsPermutesStates) {
+  const EchoStateNetwork network(ReservoirOptions{.units = 25}, 2);
+  Eigen::PermutationMatrix<Eigen::Dynamic> p(25);
+  p.setIdentity();
+  for (int i = 0; i < 25; ++i) std::swap(p.indices()[i], p.indices()[(7 * i + 3) % 25]);
+  const EchoStateNetwork permuted(p * network.recurrent() * p.transpose(), p * network.input(),
+                                  p * network.bias());
+  const MatrixXd z = MatrixXd::Random(2, 50);
+  MatrixXd states = MatrixXd::Zero(25, 51), permuted_states = MatrixXd::Zero(25, 51);
+  network.drive(z, states);
+  permuted.drive(z, permuted_states);
+  EXPECT_LT((p * states - permuted_states).norm(), 1e-13);
+}
+
+TEST(EchoStateNetwork, NanInIsNanOut) {
+  const EchoStateNetwork network(ReservoirOptions{.units = 10}, 1);
+  VectorXd next(10);
+  network.step(VectorXd::Zero(10), VectorXd::Constant(1, kNan), next);
+  EXPECT_TRUE(next.array().isNaN().all());
+}
+
+TEST(EchoStateNetwork, BadInputIsNamed) {
+  const auto with = [](auto change) {
+    ReservoirOptions options;
+    change(options);
+    EchoStateNetwork(options, 1);
+  };
+  expect_error([&] { with([](auto& o) { o.units = 0; }); }, "units = 0", "at least 1");
+  expect_error([&] { with([](auto& o) { o.leak = 0.0; }); }, "leak = 0", "(0, 1]");
+  expect_error([&] { with([](auto& o) { o.leak = kNan; }); }, "leak = nan");
+  expect_error([&] { with([](auto& o) { o.density = 1.5; }); }, "density = 1.5");
+  expect_error([&] { with([](auto& o) { o.input_scaling = -1.0; }); }, "input_scaling = -1");
+  expect_error([&] { with([](auto& o) { o.spectral_radius = 1.0; }); }, "not both");
+  expect_error([&] { with([](auto& o) { o.operator_norm = kNan; }); }, "operator_norm = nan");
+  expect_error([&] { with([](auto& o) { o.recurrent_scaling = 0.0; }); }, "operator_norm = 1",
+               "cannot be scaled");
+  expect_error([] { EchoStateNetwork(ReservoirOptions{}, 0); }, "inputs = 0");
+  const MatrixXd a = MatrixXd::Zero(3, 3);
+  const MatrixXd c = MatrixXd::Zero(3, 1);
+  const VectorXd b = VectorXd::Zero(3);
+  expect_error([&] { EchoStateNetwork(MatrixXd::Zero(3, 2), c, b); }, "3 × 2", "3 × 3");
+  expect_error([&] { EchoStateNetwork(a, MatrixXd::Zero(2, 1), b); }, "2 × 1");
+  expect_error([&] { EchoStateNetwork(MatrixXd::Constant(3, 3, kNan), c, b); }, "(0, 0)", "finite");
+  MatrixXd states(3, 4);
+  expect_error([&] { EchoStateNetwork(a, c, b).drive(MatrixXd::Zero(2, 3), states); },
+               "2 channels");
+  expect_error([&] { EchoStateNetwork(a, c, b).drive(MatrixXd::Zero(1, 9), states); }, "3 × 10");
+  expect_error([&] { operator_norm(MatrixXd::Constant(2, 2, kNan)); }, "finite");
+  expect_error([&] { spectral_radius(MatrixXd::Zero(2, 3)); }, "square");
+}
+
+TEST(Kernels, CandidateValuesAreTheSumOfActiveUnits) {
+  for (const auto& [n, scale] : {std::pair{1, 1.0}, {9, 0.1}, {64, 10.0}, {200, 3.0}}) {
+    for (const int count : {1, 31, 32, 100}) {
+      const VectorXd b = VectorXd::Random(n), c = VectorXd::Random(n), w = VectorXd::Random(n);
+      const VectorXd a = scale * VectorXd::Random(count);
+      VectorXd values(count);
+      kernels::relu_candidate_values(b.data(), c.data(), w.data(), n, a.data(), count,
+                                     values.data());
+      for (int j = 0; j < count; ++j) {
+        EXPECT_NEAR(values[j], w.dot((b + c * a[j]).cwiseMax(0.0)), 1e-12);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,75 @@
+/// Proves that the hot loops allocate nothing, by counting every call of malloc in this program.
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include <waggle/waggle.h>
+
+extern "C" void* __libc_malloc(std::size_t size);
+
+namespace {
+std::atomic<long> allocations = 0;
+}
+
+extern "C" void* malloc(std::size_t size) {
+  ++allocations;
+  return __libc_malloc(size);
+}
+
+namespace waggle {
+
+void PrintTo(const ReservoirOptions& o, std::ostream* out) {
+  *out << o.units << " units, activation " << static_cast<int>(o.activation) << ", leak " << o.leak
+       << ", density " << o.density;
+}
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+template <typename Work>
+long count_allocations(Work work) {
+  work();  // once before, for anything that is set up on first use
+  const long before = allocations;
+  work();
+  return allocations - before;
+}
+
+TEST(Allocation, TheCounterCounts) {
+  EXPECT_GT(count_allocations([] { VectorXd::Zero(1000).eval(); }), 0);
+}
+
+class EveryNetwork : public testing::TestWithParam<ReservoirOptions> {};
+
+TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
+  const auto network = std::make_shared<EchoStateNetwork>(GetParam(), 2);
+  const MatrixXd z = MatrixXd::Random(2, 100);
+  MatrixXd states = MatrixXd::Zero(network->units(), 101);
+  VectorXd next(network->units());
+  EXPECT_EQ(count_allocations([&] { network->step(states.col(0), z.col(0), next); }), 0);
+  EXPECT_EQ(count_allocations([&] { network->drive(z, states); }), 0);
+
+  const VectorXd weights = VectorXd::Random(network->units());
+  GreedyPolicy policy(network, {.reward = true}, ActionSpace::box(-1, 1), weights);
+  const Percept percept{.reward = 0.5, .observation = VectorXd(0)};
+  VectorXd action(1);
+  EXPECT_EQ(count_allocations([&] {
+              for (std::uint64_t k = 0; k < 10; ++k) {
+                Draws draws = Random(1).at(Purpose::policy, k);
+                policy.act(percept, draws, action);
+              }
+            }),
+            0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryNetwork,
+    testing::Values(ReservoirOptions{.units = 300}, ReservoirOptions{.units = 50, .leak = 0.5},
+                    ReservoirOptions{.units = 50, .activation = Activation::tanh},
+                    ReservoirOptions{.units = 50, .density = 0.2}));
+
+}  // namespace
+}  // namespace waggle

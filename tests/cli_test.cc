@@ -1,0 +1,145 @@
+/// The waggle command as a user runs it.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Cli : public testing::Test {
+ protected:
+  Cli()
+      : directory_(fs::path(testing::TempDir()) /
+                   ("waggle-cli-" + std::to_string(getpid()) + "-" +
+                    testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  ~Cli() override { fs::remove_all(directory_); }
+
+  Outcome run(const std::string& arguments) const {
+    const std::string command = std::string(WAGGLE_COMMAND) + " " + arguments + " >" +
+                                (directory_ / "stdout").string() + " 2>" +
+                                (directory_ / "stderr").string();
+    const int status = std::system(command.c_str());
+    return {WEXITSTATUS(status), read(directory_ / "stdout"), read(directory_ / "stderr")};
+  }
+
+  /// Expects exit code 2, silence on stdout and one line on stderr with every part in it.
+  template <typename... Parts>
+  void expect_refused(const std::string& arguments, const Parts&... parts) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    const auto has = [&](const std::string& part) {
+      EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " not in: " << outcome.err;
+    };
+    (has(parts), ...);
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
+  expect_refused("", "subcommand");
+  expect_refused("fly", "fly");
+  expect_refused("--bogus", "--bogus");
+  expect_refused("reproduce moon-world", "moon-world", "bee-world", "market-maker");
+  expect_refused("reproduce --bogus", "--bogus");
+  expect_refused("reproduce --seeds 0", "--seeds 0", "at least 1");
+  expect_refused("reproduce --seeds -3", "--seeds -3");
+  expect_refused("reproduce --seeds many", "--seeds", "many");
+  expect_refused("reproduce --threads -1", "--threads -1");
+  expect_refused("reproduce bee-world --learner magic", "magic", "paper", "standardised");
+  expect_refused("reproduce bee-world --seeds 1 --out /proc/nowhere", "/proc/nowhere");
+}
+
+TEST_F(Cli, AnUnwritableDirectoryIsRefusedAndLeftAlone) {
+  const fs::path file = directory_ / "file";
+  std::ofstream(file) << "mine";
+  expect_refused("reproduce bee-world --seeds 1 --out " + file.string(), file.string());
+  EXPECT_EQ(read(file), "mine");
+}
+
+TEST_F(Cli, HelpAndVersion) {
+  EXPECT_EQ(run("--help").code, 0);
+  EXPECT_NE(run("--help").out.find("reproduce"), std::string::npos);
+  EXPECT_NE(run("reproduce --help").out.find("Example"), std::string::npos);
+  EXPECT_EQ(run("--version").out.rfind("waggle ", 0), 0u);
+}
+
+TEST_F(Cli, BeeWorldTableJsonAndFiles) {
+  const fs::path out = directory_ / "results";
+  const Outcome table = run("reproduce bee-world --seeds 3 --out " + out.string());
+  EXPECT_EQ(table.code, 0) << table.err;
+  for (const char* part : {"quantity", "mean nectar", "1.52", "1.631", "seeds 0–2"}) {
+    EXPECT_NE(table.out.find(part), std::string::npos) << part << "\n" << table.out;
+  }
+  const json results = json::parse(read(out / "results.json"));
+  const json& experiment = results["experiments"][0];
+  EXPECT_EQ(experiment["experiment"], "bee-world");
+  EXPECT_EQ(experiment["learner"], "paper");
+  EXPECT_EQ(experiment["seeds"], 3);
+  EXPECT_EQ(experiment["options"]["learner"]["reservoir"]["units"], 300);
+  const json& nectar = experiment["metrics"]["mean_nectar"];
+  EXPECT_EQ(nectar["paper"], 1.52);
+  EXPECT_NEAR(nectar["reference"].get<double>(), 1.63076, 1e-5);
+  EXPECT_EQ(nectar["values"].size(), 3u);
+  EXPECT_LE(nectar["p05"], nectar["median"]);
+  for (const char* name : {"initial_flight", "improved_flight", "nectar_field", "reference"}) {
+    const std::string csv = read(out / "bee-world" / (std::string(name) + ".csv"));
+    EXPECT_GE(std::count(csv.begin(), csv.end(), '\n'), 251) << name;
+    EXPECT_EQ(csv.find("nan"), std::string::npos) << name;
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(out)) {
+    EXPECT_NE(entry.path().filename().string().front(), '.') << "left behind: " << entry.path();
+  }
+}
+
+TEST_F(Cli, MarketMakerHasBothTimingsAndTheirOwnOptima) {
+  const Outcome outcome = run("reproduce market-maker --seeds 1 --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const json results = json::parse(outcome.out);
+  ASSERT_EQ(results["experiments"].size(), 2u);
+  const double optimal[] = {1.635343, 2.018695};
+  const double gains[] = {0.545602, 0.328243};
+  for (int i = 0; i < 2; ++i) {
+    const json& experiment = results["experiments"][i];
+    EXPECT_EQ(experiment["timing"], i == 0 ? "arrival" : "departure");
+    EXPECT_NEAR(experiment["metrics"]["average_cost"]["reference"].get<double>(), optimal[i], 1e-6);
+    EXPECT_NEAR(experiment["metrics"]["gain"]["reference"].get<double>(), gains[i], 1e-6);
+    EXPECT_EQ(experiment["metrics"]["inventory_variance"]["values"].size(), 1u);
+  }
+}
+
+TEST_F(Cli, ThreadsDoNotChangeABit) {
+  const std::string command = "reproduce bee-world --seeds 4 --first-seed 11 --json --threads ";
+  const Outcome one = run(command + "1");
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(one.out, run(command + "3").out);
+}
+
+}  // namespace

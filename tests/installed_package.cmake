@@ -1,0 +1,24 @@
+# Run by ctest: install → configure the example against the installed package → build → run.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "failed: ${ARGN}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
+run(${CMAKE_COMMAND} -S ${EXAMPLE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
+    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/thermostat)
+message(STATUS "${output}")
+if(NOT output MATCHES "random: mean reward -[0-9.]+" OR NOT output MATCHES "learnt: mean reward -[0-9.]+")
+  message(FATAL_ERROR "unexpected output: ${output}")
+endif()
+run(${WORK_DIR}/prefix/bin/waggle --version)
+if(NOT output MATCHES "^waggle [0-9]+\\.[0-9]+\\.[0-9]+")
+  message(FATAL_ERROR "unexpected output: ${output}")
+endif()
