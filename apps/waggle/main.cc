@@ -12,6 +12,7 @@
 #include <waggle/version.h>
 
 #include "io/atomic_file.h"
+#include "linalg/dense.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -74,6 +75,7 @@ struct ReproduceCommand {
 };
 
 int run(int argc, char** argv) {
+  linalg::leave_threads_to_caller();  // seeds run side by side; threads below would only collide
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named

@@ -62,13 +62,13 @@ ordered_json to_json(const ExperimentResult& result) {
 }
 
 std::string number(const std::optional<double>& value, const char* format = "{:.3f}") {
-  return value ? fmt::format(fmt::runtime(format), *value) : "–";
+  return value ? fmt::format(fmt::runtime(format), *value) : "";
 }
 
 /// A row of cells, the first left-aligned, the others right-aligned under their headings.
 std::string row(const std::string& label, const std::string& paper, const std::string& median,
                 const std::string& range, const std::string& reference) {
-  return fmt::format("  {:<44} {:>7} {:>10} {:>18} {:>12}\n", label, paper, median, range,
+  return fmt::format("  {:<48} {:>5} {:>7} {:>15} {:>7}\n", label, paper, median, range,
                      reference);
 }
 
@@ -117,16 +117,16 @@ ordered_json to_json(const std::vector<ExperimentResult>& results) {
 
 std::string to_table(const std::vector<ExperimentResult>& results) {
   std::string text = row("quantity", "paper", "ours", "5–95 %", "exact");
-  text += "  " + std::string(95, '-') + "\n";
+  text += "  " + std::string(86, '-') + "\n";
   for (const ExperimentResult& result : results) {
     text += heading(result);
     for (const Metric& metric : result.metrics) {
       const bool any = !metric.values.empty();
       text += row(metric.label, number(metric.paper, "{:.2f}"),
-                  any ? number(quantile(metric.values, 0.5)) : "–",
-                  any ? fmt::format("{:.3f} … {:.3f}", quantile(metric.values, 0.05),
+                  any ? number(quantile(metric.values, 0.5)) : "none",
+                  any ? fmt::format("{:.3f}–{:.3f}", quantile(metric.values, 0.05),
                                     quantile(metric.values, 0.95))
-                      : "–",
+                      : "",
                   number(metric.reference));
     }
     for (const Fact& fact : result.facts) {

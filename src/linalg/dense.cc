@@ -4,6 +4,7 @@
 #include <cmath>
 
 #ifdef WAGGLE_WITH_LAPACK
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,21 @@ void dgeev_(const char* left, const char* right, const int* n, double* a, const 
             const int* ldvr, double* work, const int* lwork, int* info);
 void dtpqrt_(const int* m, const int* n, const int* l, const int* nb, double* a, const int* lda,
              double* b, const int* ldb, double* t, const int* ldt, double* work, int* info);
+// Only there if LAPACK is OpenBLAS's.
+[[gnu::weak]] int openblas_get_parallel();
+[[gnu::weak]] void openblas_set_num_threads(int threads);
 }
 
 namespace {
+
+/// Held during every call of LAPACK. OpenBLAS built without threads keeps its work buffers in
+/// globals it does not lock, and silently computes nonsense when two threads call it at once; every
+/// other LAPACK may be called freely.
+[[nodiscard]] std::unique_lock<std::mutex> guard() {
+  static std::mutex mutex;
+  const bool unsafe = openblas_get_parallel != nullptr && openblas_get_parallel() == 0;
+  return unsafe ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+}
 
 // LAPACK's iterations fail to converge only on input that should not have got here (NaN).
 void check(int info, const char* routine) {
@@ -45,6 +58,7 @@ void check(int info, const char* routine) {
 
 /// dgesdd with vectors ("S") or without ("N"); u, v are only touched with vectors.
 void gesdd(const char* job, MatrixXd& a, VectorXd& values, MatrixXd& u, MatrixXd& vt) {
+  const auto lock = guard();
   const int n = static_cast<int>(a.rows());
   std::vector<int> iwork(static_cast<std::size_t>(8) * n);
   values.resize(n);
@@ -81,6 +95,7 @@ VectorXd singular_values(MatrixXd matrix) {
 }
 
 double spectral_radius(MatrixXd matrix) {
+  const auto lock = guard();
   const int n = static_cast<int>(matrix.rows());
   VectorXd real(n), imaginary(n);
   double unused = 0.0;
@@ -102,6 +117,7 @@ TriangularUpdate::TriangularUpdate(Index columns)
     : reflectors_(std::min<Index>(kPanel, columns), columns), work_(reflectors_.size()) {}
 
 void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
+  const auto lock = guard();
   const int m = static_cast<int>(rows.rows());
   const int p = static_cast<int>(factor.cols());
   const int panel = static_cast<int>(reflectors_.rows());
@@ -111,6 +127,10 @@ void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
   dtpqrt_(&m, &p, &rectangular, &panel, factor.data(), &p, rows.data(), &stride, reflectors_.data(),
           &panel, work_.data(), &info);
   check(info, "dtpqrt");
+}
+
+void leave_threads_to_caller() {
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
 
 #else  // Eigen alone
@@ -136,6 +156,8 @@ void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
   const Eigen::HouseholderQR<MatrixXd> qr(stacked);
   factor = qr.matrixQR().topRows(factor.rows()).triangularView<Eigen::Upper>();
 }
+
+void leave_threads_to_caller() {}
 
 #endif
 

@@ -34,4 +34,9 @@ class TriangularUpdate {
   Eigen::VectorXd work_;
 };
 
+/// Asks the BLAS below, if it is OpenBLAS, to leave threading to its caller. A program that works
+/// on many problems at once calls this first; the setting is the whole process's, so a library must
+/// not.
+void leave_threads_to_caller();
+
 }  // namespace waggle::linalg

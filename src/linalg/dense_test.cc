@@ -1,7 +1,11 @@
 #include "linalg/dense.h"
 
+#include <vector>
+
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
+
+#include "core/parallel.h"
 
 namespace waggle::linalg {
 namespace {
@@ -44,6 +48,24 @@ TEST(Dense, TriangularUpdateKeepsTheGramMatrix) {
       EXPECT_LT((r.transpose() * r - gram).norm(), 1e-12 * gram.norm());
     }
   }
+}
+
+TEST(Dense, MayBeCalledFromManyThreadsAtOnce) {
+  leave_threads_to_caller();
+  const MatrixXd rows = MatrixXd::Random(400, 150);
+  const auto factor = [&rows] {
+    TriangularUpdate update(150);
+    MatrixXd result = MatrixXd::Zero(150, 150);
+    MatrixXd scratch = rows;
+    update(result, scratch);
+    return result;
+  };
+  const MatrixXd expected = factor();
+  std::vector<double> differences(200);
+  parallel_for(200, 4, [&](int i) {
+    differences[static_cast<std::size_t>(i)] = (factor() - expected).norm();
+  });
+  for (const double difference : differences) EXPECT_LT(difference, 1e-12);
 }
 
 }  // namespace
