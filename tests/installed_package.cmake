@@ -13,11 +13,16 @@ run(${CMAKE_COMMAND} -S ${EXAMPLE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
     -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/thermostat)
-message(STATUS "${output}")
-if(NOT output MATCHES "random: mean reward -[0-9.]+" OR NOT output MATCHES "learnt: mean reward -[0-9.]+")
-  message(FATAL_ERROR "unexpected output: ${output}")
-endif()
+
+function(expect example pattern)
+  run(${WORK_DIR}/build/${example})
+  if(NOT output MATCHES "${pattern}")
+    message(FATAL_ERROR "${example} printed: ${output}")
+  endif()
+endfunction()
+expect(bee "^random [01]\\.[0-9]+, learnt 1\\.[4-6][0-9]\n$")
+expect(thermostat "^random: mean reward -0\\.[0-9]+\nlearnt: mean reward -0\\.[01][0-9]+\n$")
+
 run(${WORK_DIR}/prefix/bin/waggle --version)
 if(NOT output MATCHES "^waggle [0-9]+\\.[0-9]+\\.[0-9]+")
   message(FATAL_ERROR "unexpected output: ${output}")

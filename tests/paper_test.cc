@@ -71,5 +71,11 @@ TEST(Paper, TheExactOneStepImprovementCostsWhatItShould) {
   EXPECT_NEAR(cost, 1.619077, 0.005 * 1.619077);  // the closed form at the paper's parameters
 }
 
+TEST(Errata, TheSpectralRadiusAtUnitNormIsAboutAHalf) {
+  const EchoStateNetwork network(ReservoirOptions{}, 2);
+  EXPECT_NEAR(operator_norm(network.recurrent()), 1.0, 1e-12);
+  EXPECT_NEAR(spectral_radius(network.recurrent()), 0.5, 0.05);
+}
+
 }  // namespace
 }  // namespace waggle
