@@ -16,17 +16,17 @@ constexpr Index kShown = 250;  // steps in the paper's figures
 
 /// One seed: learn from a random flight, then fly greedily from there.
 struct Flight {
-  Improvement learnt;
+  Learnt learnt;
   Rollout improved;
 };
 
-Flight fly(const BeeWorldOptions& options, ImprovementOptions learner, Index evaluation_steps,
+Flight fly(const BeeWorldOptions& options, LearnOptions learner, Index evaluation_steps,
            std::uint64_t seed) {
   BeeWorld world(options);
   Simulation simulation(world, seed);
   UniformPolicy initial(simulation.spec().actions);
   learner.reservoir.seed = seed;
-  Improvement learnt = improve_once(simulation, initial, learner);
+  Learnt learnt = learn(simulation, initial, learner);
   GreedyPolicy greedy = learnt.policy();
   Rollout improved = simulation.run(greedy, {.steps = evaluation_steps});
   return {std::move(learnt), std::move(improved)};
@@ -39,7 +39,7 @@ VectorXd positions(const BeeWorldOptions& options, const Flight& flight) {
   Draws unused = Random(0).at(Purpose::environment);
   Percept percept;
   world.reset(unused, percept);
-  Trajectory moves = flight.learnt.experience.trajectory;
+  Trajectory moves = flight.learnt.experience;
   moves.append(flight.improved.trajectory);
   VectorXd result(moves.steps());
   for (Index k = 0; k < moves.steps(); ++k) {
@@ -92,8 +92,8 @@ Figure reference_figure(const reference::OptimalFlight& optimal,
 }
 
 std::vector<Figure> flight_figures(const BeeWorldOptions& options, const Flight& flight) {
-  const Improvement& learnt = flight.learnt;
-  const Trajectory& initial = learnt.experience.trajectory;
+  const Learnt& learnt = flight.learnt;
+  const Trajectory& initial = learnt.experience;
   const VectorXd position = positions(options, flight);
   const auto values = [&](const Trajectory& trajectory, const VectorXd& state) {
     return values_along(*learnt.reservoir, learnt.layout, trajectory, state, learnt.value.weights);
@@ -110,7 +110,7 @@ std::vector<Figure> flight_figures(const BeeWorldOptions& options, const Flight&
 ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Progress& progress) {
   const ExperimentFile file("bee-world");
   const auto world = file.read<BeeWorldOptions>("environment");
-  const ImprovementOptions learner = file.learner(options.learner);
+  const LearnOptions learner = file.learner(options.learner);
 
   std::vector<std::optional<Flight>> flights(static_cast<std::size_t>(options.seeds));
   for_each_seed(options, "bee-world", progress, [&](int i, std::uint64_t seed) {
@@ -147,7 +147,7 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
                   optimal.mean_nectar,
                   {}};
   for (const auto& flight : flights) {
-    initial.values.push_back(flight->learnt.experience.trajectory.rewards().mean());
+    initial.values.push_back(flight->learnt.rounds.front().mean_reward);
     improved.values.push_back(flight->improved.trajectory.rewards().mean());
     result.rank_deficient += flight->learnt.value.diagnostics.rank_deficient() ? 1 : 0;
   }

@@ -30,6 +30,21 @@ struct Names<Solver> {
       {{"svd", Solver::svd}, {"triangular", Solver::triangular}}};
 };
 template <>
+struct Names<RidgeScale> {
+  static constexpr std::array<std::pair<std::string_view, RidgeScale>, 2> all{
+      {{"absolute", RidgeScale::absolute}, {"relative", RidgeScale::relative}}};
+};
+template <>
+struct Names<Method> {
+  static constexpr std::array<std::pair<std::string_view, Method>, 2> all{
+      {{"bellman_residual", Method::bellman_residual}, {"lstd", Method::lstd}}};
+};
+template <>
+struct Names<Maximiser> {
+  static constexpr std::array<std::pair<std::string_view, Maximiser>, 2> all{
+      {{"exact", Maximiser::exact}, {"sampled", Maximiser::sampled}}};
+};
+template <>
 struct Names<RewardTiming> {
   static constexpr std::array<std::pair<std::string_view, RewardTiming>, 2> all{
       {{"arrival", RewardTiming::arrival}, {"departure", RewardTiming::departure}}};
@@ -66,36 +81,60 @@ void describe(Visitor& v, ReservoirOptions& o) {
   v("units", o.units);
   v("activation", o.activation);
   v("leak", o.leak);
+  v("slow_leak", o.slow_leak);
   v("distribution", o.distribution);
   v("recurrent_scaling", o.recurrent_scaling);
   v("input_scaling", o.input_scaling);
   v("bias_scaling", o.bias_scaling);
+  v("orthogonal", o.orthogonal);
   v("density", o.density);
   v("operator_norm", o.operator_norm);
   v("spectral_radius", o.spectral_radius);
+  v("members", o.members);
+  v("direct_inputs", o.direct_inputs);
 }
 
 template <typename Visitor>
 void describe(Visitor& v, ValueOptions& o) {
+  v("method", o.method);
   v("discount", o.discount);
   v("ridge", o.solve.ridge);
+  v("ridge_scale", o.solve.scale);
+  v("choose_ridge", o.solve.choose);
   v("solver", o.solve.solver);
+  v("trace", o.trace);
   v("washout", o.washout);
+  v("average_members", o.average_members);
 }
 
 template <typename Visitor>
 void describe(Visitor& v, GreedyOptions& o) {
+  v("maximiser", o.maximiser);
   v("candidates", o.candidates);
   v("candidate_spread", o.candidate_spread);
+  v("smoothing", o.smoothing);
 }
 
 template <typename Visitor>
-void describe(Visitor& v, ImprovementOptions& o) {
+void describe(Visitor& v, Exploration& o) {
+  v("epsilon", o.epsilon);
+  v("noise", o.noise);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, LearnOptions& o) {
   v("steps", o.steps);
+  v("rounds", o.rounds);
+  v("sweeps", o.sweeps);
+  v("final_sweeps", o.final_sweeps);
   v("standardise", o.standardise);
+  v("action_limit", o.action_limit);
+  v("optimism", o.optimism);
   v("reservoir", o.reservoir);
   v("value", o.value);
   v("greedy", o.greedy);
+  v("exploration", o.exploration);
+  v("final_exploration", o.final_exploration);
 }
 
 template <typename Visitor>

@@ -27,14 +27,14 @@ std::vector<std::string> ExperimentFile::learner_names() const {
   return names;
 }
 
-ImprovementOptions ExperimentFile::learner(const std::string& learner) const {
+LearnOptions ExperimentFile::learner(const std::string& learner) const {
   const toml::table* table = file_["learners"][learner].as_table();
   if (table == nullptr) {
     throw Error(
         fmt::format("learner '{}': {} has {}", learner, name_, fmt::join(learner_names(), ", ")));
   }
   toml::table own = *table;
-  ImprovementOptions options;
+  LearnOptions options;
   if (const auto parent = own["inherit"].value<std::string>()) {
     options = this->learner(*parent);
     own.erase("inherit");

@@ -30,7 +30,7 @@ class ExperimentFile {
 
   /// Reads [learners.NAME], on top of the learner it inherits from. Throws Error, with the known
   /// names, for an unknown one.
-  ImprovementOptions learner(const std::string& learner) const;
+  LearnOptions learner(const std::string& learner) const;
   std::vector<std::string> learner_names() const;
 
   /// The steps over which the learnt policy is scored.

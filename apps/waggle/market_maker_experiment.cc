@@ -18,16 +18,16 @@ namespace {
 struct Problem {
   MarketMakerOptions environment;
   reference::NoisyLinearPolicy initial_policy;
-  ImprovementOptions learner;
+  LearnOptions learner;
   Index evaluation_steps;
 };
 
 /// One seed: learn from the initial policy, then trade greedily from there.
 struct Run {
-  Improvement learnt;
+  Learnt learnt;
   Rollout improved;
 
-  bool diverged() const { return learnt.experience.diverged || improved.diverged; }
+  bool diverged() const { return !learnt.usable() || improved.diverged; }
 };
 
 Run trade(const Problem& problem, std::uint64_t seed) {
@@ -35,9 +35,9 @@ Run trade(const Problem& problem, std::uint64_t seed) {
   Simulation simulation(market, seed);
   LinearPolicy initial(MatrixXd::Constant(1, 1, problem.initial_policy.gain),
                        problem.initial_policy.noise);
-  ImprovementOptions learner = problem.learner;
+  LearnOptions learner = problem.learner;
   learner.reservoir.seed = seed;
-  Run run{improve_once(simulation, initial, learner), {Trajectory(1, 1)}};
+  Run run{learn(simulation, initial, learner), {Trajectory(1, 1)}};
   if (run.diverged()) return run;
   GreedyPolicy greedy = run.learnt.policy();
   run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps});
@@ -64,8 +64,8 @@ double simulate_exact_improvement(const Problem& problem, double exact_gain, std
 
 /// Learnt value of every (inventory, action) met under π_0, with the exact one.
 Figure value_figure(const Run& run, const reference::PolicyValue& exact) {
-  const Improvement& learnt = run.learnt;
-  const Trajectory& t = learnt.experience.trajectory;
+  const Learnt& learnt = run.learnt;
+  const Trajectory& t = learnt.experience;
   const VectorXd values =
       values_along(*learnt.reservoir, learnt.layout, t, VectorXd::Zero(learnt.reservoir->units()),
                    learnt.value.weights);
@@ -82,7 +82,7 @@ Figure value_figure(const Run& run, const reference::PolicyValue& exact) {
 /// The closed forms the value is compared with, over the inventories met.
 Figure value_curve_figure(const Run& run, const reference::PolicyValue& exact,
                           const reference::OptimalControl& optimal) {
-  const auto y = run.learnt.experience.trajectory.observations().row(0);
+  const auto y = run.learnt.experience.observations().row(0);
   const double lower = y.minCoeff();
   const double upper = y.maxCoeff();
   constexpr int points = 201;
@@ -95,7 +95,7 @@ Figure value_curve_figure(const Run& run, const reference::PolicyValue& exact,
 }
 
 Figure inventory_figure(const Run& run) {
-  const auto initial = run.learnt.experience.trajectory.observations().row(0);
+  const auto initial = run.learnt.experience.observations().row(0);
   const auto improved = run.improved.trajectory.observations().row(0);
   Figure figure{"inventory", {"step", "initial_policy", "improved_policy"}, {}};
   for (Index k = 0; k < std::min(initial.size(), improved.size()); ++k) {

@@ -68,8 +68,7 @@ std::string number(const std::optional<double>& value, const char* format = "{:.
 /// A row of cells, the first left-aligned, the others right-aligned under their headings.
 std::string row(const std::string& label, const std::string& paper, const std::string& median,
                 const std::string& range, const std::string& reference) {
-  return fmt::format("  {:<48} {:>5} {:>7} {:>15} {:>7}\n", label, paper, median, range,
-                     reference);
+  return fmt::format("  {:<48} {:>5} {:>7} {:>15} {:>7}\n", label, paper, median, range, reference);
 }
 
 std::string heading(const ExperimentResult& result) {

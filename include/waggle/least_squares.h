@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -11,27 +12,55 @@ enum class Solver {
   triangular,  ///< back substitution in the triangular factor of [R; √λ I]
 };
 
+/// What λ is measured in.
+enum class RidgeScale {
+  absolute,  ///< λ as it stands in the equation
+  relative,  ///< λ times the mean over the features of Σ_k φ_k², so that it means the same for all
+             ///< data
+};
+
 struct RidgeOptions {
   double ridge = 1e-9;  ///< λ ≥ 0
   Solver solver = Solver::svd;
+  RidgeScale scale = RidgeScale::absolute;
+  /// Choose λ from the data over a path of 20 relative values, 1e-8 … 1, and ignore `ridge`: by
+  /// generalised cross-validation for least squares, by five-fold cross-validation of the projected
+  /// Bellman error for LSTD. One factorisation serves the whole path.
+  bool choose = false;
 
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
 
-/// The minimiser of Σ_k ‖Wᵀφ_k − t_k‖² + λ‖W‖², and how well determined it is.
-struct RidgeFit {
-  RidgeOptions options;
-  Eigen::MatrixXd weights;        ///< W, features × targets
-  Eigen::Index samples = 0;       ///< how many (φ, t) pairs
-  double residual = 0.0;          ///< √(mean_k ‖Wᵀφ_k − t_k‖²)
-  Eigen::Index rank = 0;          ///< singular values of Φ above rounding
-  double condition_number = 0.0;  ///< largest over smallest singular value of Φ; ∞ if that is 0
-  double degrees_of_freedom = 0.0;  ///< Σ s²/(s²+λ): the number of weights λ leaves free
-
-  /// Fewer independent features than weights: only λ, or the minimum norm, determines the rest.
-  bool rank_deficient() const { return rank < weights.rows(); }
+/// One value of λ that was considered, and its cross-validated error.
+struct RidgeCandidate {
+  double ridge = 0.0;  ///< relative
+  double error = 0.0;
 };
+
+/// How well determined a fit is.
+struct FitDiagnostics {
+  Eigen::Index samples = 0;                ///< equations
+  Eigen::Index features = 0;               ///< unknowns
+  double ridge = 0.0;                      ///< the λ that was used, absolute
+  double residual = 0.0;                   ///< root mean square of what is left of the equations
+  Eigen::Index rank = 0;                   ///< independent directions above rounding
+  double condition_number = 0.0;           ///< largest over smallest; ∞ if that is 0
+  std::vector<RidgeCandidate> ridge_path;  ///< if λ was chosen
+
+  /// Fewer independent directions than weights: only λ, or the minimum norm, determines the rest.
+  bool rank_deficient() const { return rank < features; }
+};
+
+/// The minimiser of Σ_k ‖Wᵀφ_k − t_k‖² + λ‖W‖².
+struct RidgeFit : FitDiagnostics {
+  RidgeOptions options;
+  Eigen::MatrixXd weights;          ///< W, features × targets
+  double degrees_of_freedom = 0.0;  ///< Σ s²/(s²+λ): the number of weights λ leaves free
+};
+
+/// The 20 relative values of λ that are considered when it is chosen from the data.
+std::vector<double> ridge_path();
 
 /// Least squares from a stream. Keeps the triangular factor R of all rows [φᵀ tᵀ] seen so far,
 /// (features + targets)² numbers however long the stream, and never the squared matrix ΦᵀΦ, so the

@@ -46,29 +46,59 @@ class LinearPolicy final : public Policy {
   double noise_;
 };
 
+enum class Maximiser {
+  /// Exact over the whole interval where the value is piecewise linear in a scalar action (ReLU or
+  /// identity units); vector actions start from the best sampled candidate and are then maximised
+  /// exactly along one coordinate after the other; elsewhere as `sampled`.
+  exact,
+  sampled,  ///< the best of some random candidates: the paper's
+};
+
 struct GreedyOptions {
-  Eigen::Index candidates = 100;  ///< actions tried at each step; discrete spaces try all instead
+  Maximiser maximiser = Maximiser::exact;
+  Eigen::Index candidates = 100;  ///< random actions tried; discrete spaces try all instead
   /// Draw candidates from N(0, spread² I), clipped to the bounds, rather than uniformly from the
-  /// bounds. An unbounded space needs it.
-  std::optional<double> candidate_spread;
+  /// bounds. An unbounded space needs it, and the sampled maximiser.
+  std::optional<double> candidate_spread = std::nullopt;
+
+  /// Maximise the mean of the value over [a − h, a + h] instead of the value at a, where h is this
+  /// times half the width of the bounds. The value is piecewise linear in a, with kinks where the
+  /// random units have theirs, and its maximum jumps between them; the mean's does not. For a
+  /// scalar action and the exact maximiser.
+  double smoothing = 0.0;
 
   /// Throws Error where a field is out of its range for this space.
   void validate(const ActionSpace& space) const;
 };
 
-/// π(history) = argmax_a Wᵀφ(F(x_k, z_k(a))) over sampled candidates (Algorithms 1_step_algorithm
-/// and 1_step_algorithm_mm), or over all choices of a discrete space. The first of equal candidates
-/// wins.
+/// How a policy deviates from what it thinks best, to see more.
+struct Exploration {
+  double epsilon = 0.0;  ///< chance of a random action instead, in [0, 1]
+  double noise = 0.0;    ///< standard deviation of what is added to a continuous action, clipped
+
+  /// Throws Error where a field is out of its range for this space.
+  void validate(const ActionSpace& space) const;
+};
+
+class ActionSearch;
+
+/// π(history) = argmax_a Wᵀφ(F(x_k, z_k(a))), over an interval, over sampled candidates (Algorithms
+/// 1_step_algorithm and 1_step_algorithm_mm) or over all choices of a discrete space. The first of
+/// equal candidates wins, and the leftmost of equal points of an interval.
 ///
 /// For an echo state network A x + ζ + C (r, o) is formed once for all candidates, so a decision
-/// costs O(n² + n · candidates) and includes the step to x_{k+1}. No allocation in `act`.
+/// costs O(n² + n · candidates), or O(n² + n log n) if exact, and includes the step to x_{k+1}. No
+/// allocation in `act`.
 class GreedyPolicy final : public Policy {
  public:
   /// Starts in `state` (as after an episode's beginning if empty). Throws Error if sizes differ or
   /// the options do not suit the space.
-  GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir, InputLayout layout,
+  GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout,
                ActionSpace space, Eigen::VectorXd weights, const GreedyOptions& options = {},
-               Eigen::VectorXd state = {});
+               Eigen::VectorXd state = {}, const Exploration& exploration = {});
+  ~GreedyPolicy() override;
+  GreedyPolicy(GreedyPolicy&&) noexcept;
+  GreedyPolicy& operator=(GreedyPolicy&&) noexcept;
 
   void begin_episode() override { state_.setZero(); }
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
@@ -79,26 +109,49 @@ class GreedyPolicy final : public Policy {
   const Eigen::VectorXd& state() const { return state_; }
 
  private:
-  void draw_candidates(Draws& draws);
-  void value_candidates();
-  void advance(Eigen::Index best);
-
-  std::shared_ptr<const ReservoirSystem> reservoir_;
-  const EchoStateNetwork* network_;  // reservoir_ if it is one, else null
-  InputLayout layout_;
-  ActionSpace space_;
-  GreedyOptions options_;
-  Eigen::VectorXd weights_;
+  std::unique_ptr<ActionSearch> search_;
+  Exploration exploration_;
   Eigen::VectorXd state_;
   double value_ = 0.0;
+};
 
-  // Work space, sized once.
-  Eigen::VectorXd z_;           // input with the action's channels at 0
-  Eigen::MatrixXd candidates_;  // action channels × candidates
-  Eigen::VectorXd values_;      // one for each candidate
-  Eigen::VectorXd base_;        // A x + C z + ζ without the action
-  Eigen::VectorXd next_;
+struct OptimismOptions {
+  double bonus = 1.0;            ///< β ≥ 0
+  Eigen::Index candidates = 20;  ///< random actions tried beside the greedy one
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// linUCB: argmax_a Wᵀφ + β √(φᵀ(Σ + λI)⁻¹φ) over the greedy action and some random ones, φ the
+/// features that a leads to. Actions that lead where little was seen look better than they are, so
+/// it explores by itself. (Σ + λI)⁻¹ takes in every φ it meets by a rank-one update, O(n²).
+class OptimisticPolicy final : public Policy {
+ public:
+  /// `covariance` is (Σ + λI)⁻¹ of the features seen so far. Throws Error if sizes differ.
+  OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout,
+                   ActionSpace space, Eigen::VectorXd weights, Eigen::MatrixXd covariance,
+                   const OptimismOptions& options = {}, Eigen::VectorXd state = {});
+  ~OptimisticPolicy() override;
+  OptimisticPolicy(OptimisticPolicy&&) noexcept;
+  OptimisticPolicy& operator=(OptimisticPolicy&&) noexcept;
+
+  void begin_episode() override { state_.setZero(); }
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+
+  const Eigen::MatrixXd& covariance() const { return covariance_; }
+
+ private:
+  std::unique_ptr<ActionSearch> search_;
+  OptimismOptions options_;
+  Eigen::MatrixXd covariance_;
+  Eigen::VectorXd state_;
+
+  // Work space: one column for each candidate.
+  Eigen::MatrixXd actions_;
+  Eigen::MatrixXd states_;
   Eigen::MatrixXd features_;
+  Eigen::MatrixXd spread_;  // covariance · features
 };
 
 }  // namespace waggle

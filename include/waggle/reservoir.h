@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
@@ -32,6 +33,9 @@ class ReservoirSystem {
   virtual void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
                             Eigen::Ref<Eigen::MatrixXd> out) const;
 
+  /// The feature that is always 1, or −1 if there is none. A ridge leaves it alone.
+  virtual Eigen::Index constant_feature() const { return -1; }
+
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
   /// to start from; column k+1 becomes F(column k, z_k). Throws Error if the sizes do not fit.
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
@@ -42,16 +46,23 @@ enum class Distribution { uniform, gaussian };
 
 /// How the weights of an echo state network are drawn. The defaults are the paper's.
 struct ReservoirOptions {
-  Eigen::Index units = 300;                           ///< n ≥ 1
-  Activation activation = Activation::relu;           ///< σ
-  double leak = 1.0;                                  ///< in (0, 1]; 1 is no leak
+  Eigen::Index units = 300;                  ///< n ≥ 1
+  Activation activation = Activation::relu;  ///< σ
+  double leak = 1.0;                         ///< in (0, 1]; 1 is no leak
+  /// The leak of every second unit, if given: half of the units remember for longer.
+  std::optional<double> slow_leak;
   Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
   double recurrent_scaling = 0.05;                    ///< s of A before it is rescaled
   double input_scaling = 0.05;                        ///< s of C
   double bias_scaling = 0.05;                         ///< s of ζ
+  bool orthogonal = false;                            ///< A is a random rotation, before rescaling
   double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
   std::optional<double> operator_norm = 1.0;          ///< rescale A to this ‖A‖₂
   std::optional<double> spectral_radius;              ///< or to this max |eigenvalue|
+  /// K ≥ 1 independent networks of `units` each, side by side in one state: an ensemble.
+  int members = 1;
+  /// Let the readout see the input too: append z_k (as scaled) and a constant 1 to the state.
+  bool direct_inputs = false;
   std::uint64_t seed = 0;
 
   /// Throws Error where a field is out of its range or both rescalings are asked for.
@@ -69,6 +80,9 @@ struct InputScaling {
 ///     x_{k+1} = (1 − leak) x_k + leak σ(A x_k + C z_k + ζ)
 ///
 /// with A n × n, C n × d, ζ of size n. Immutable, so one network may serve many threads.
+///
+/// The state may hold several such networks side by side (A is then block diagonal), followed by
+/// linear units that just pass on their own C z_k + ζ: the direct inputs and the constant.
 class EchoStateNetwork final : public ReservoirSystem {
  public:
   /// Draws A, C and ζ. Rescaling A is exact to rounding: ‖A‖₂ is its largest singular value, the
@@ -89,6 +103,8 @@ class EchoStateNetwork final : public ReservoirSystem {
   void step(const Eigen::Ref<const Eigen::VectorXd>& x, const Eigen::Ref<const Eigen::VectorXd>& z,
             Eigen::Ref<Eigen::VectorXd> next) const override;
 
+  Eigen::Index constant_feature() const override { return has_constant_ ? units() - 1 : -1; }
+
   /// out = A x + C z + ζ.
   void preactivation(const Eigen::Ref<const Eigen::VectorXd>& x,
                      const Eigen::Ref<const Eigen::VectorXd>& z,
@@ -101,19 +117,28 @@ class EchoStateNetwork final : public ReservoirSystem {
   const Eigen::MatrixXd& input() const { return input_; }  ///< C
   const Eigen::VectorXd& bias() const { return bias_; }    ///< ζ
   Activation activation() const { return activation_; }
-  double leak() const { return leak_; }
-  bool is_sparse() const { return sparse_; }
+  const Eigen::VectorXd& leak() const { return leak_; }  ///< of each nonlinear unit
+  /// Units with an activation; those after them are linear and unleaked.
+  Eigen::Index nonlinear_units() const { return members() * member_units_; }
+  Eigen::Index members() const { return static_cast<Eigen::Index>(blocks_.size()); }
+  /// n of one member.
+  Eigen::Index member_units() const { return member_units_; }
 
  private:
-  EchoStateNetwork() = default;
+  /// One member's A: dense, or sparse by columns.
+  struct Block {
+    Eigen::MatrixXd dense;
+    Eigen::SparseMatrix<double> sparse;
+  };
 
-  bool sparse_ = false;
-  Eigen::MatrixXd dense_recurrent_;               // A when dense
-  Eigen::SparseMatrix<double> sparse_recurrent_;  // A when sparse, by columns
+  Eigen::Index member_units_ = 0;
+  bool has_constant_ = false;
+  std::vector<Block> blocks_;
   Eigen::MatrixXd input_;
   Eigen::VectorXd bias_;
   Activation activation_ = Activation::relu;
-  double leak_ = 1.0;
+  Eigen::VectorXd leak_;
+  bool leaky_ = false;  // some leak is below 1
 };
 
 /// ‖A‖₂, the largest singular value. Throws Error if A is not finite.

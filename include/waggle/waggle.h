@@ -3,7 +3,7 @@
 #include <waggle/bee_world.h>
 #include <waggle/environment.h>
 #include <waggle/error.h>
-#include <waggle/improvement.h>
+#include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/market_maker.h>
 #include <waggle/policy.h>
@@ -12,6 +12,7 @@
 #include <waggle/reference/market_maker.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
+#include <waggle/temporal_difference.h>
 #include <waggle/trajectory.h>
 #include <waggle/value.h>
 #include <waggle/version.h>

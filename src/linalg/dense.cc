@@ -11,6 +11,7 @@
 #include <waggle/error.h>
 #else
 #include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <Eigen/QR>
 #include <Eigen/SVD>
 #endif
@@ -32,6 +33,19 @@ void dgeev_(const char* left, const char* right, const int* n, double* a, const 
             const int* ldvr, double* work, const int* lwork, int* info);
 void dtpqrt_(const int* m, const int* n, const int* l, const int* nb, double* a, const int* lda,
              double* b, const int* ldb, double* t, const int* ldt, double* work, int* info);
+void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+            const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+            const double* beta, double* c, const int* ldc);
+void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
+            const int* ldb, int* info);
+double dlange_(const char* norm, const int* m, const int* n, const double* a, const int* lda,
+               double* work);
+void dgecon_(const char* norm, const int* n, const double* a, const int* lda, const double* anorm,
+             double* rcond, double* work, int* iwork, int* info);
+void dgehrd_(const int* n, const int* ilo, const int* ihi, double* a, const int* lda, double* tau,
+             double* work, const int* lwork, int* info);
+void dorghr_(const int* n, const int* ilo, const int* ihi, double* a, const int* lda,
+             const double* tau, double* work, const int* lwork, int* info);
 // Only there if LAPACK is OpenBLAS's.
 [[gnu::weak]] int openblas_get_parallel();
 [[gnu::weak]] void openblas_set_num_threads(int threads);
@@ -129,6 +143,53 @@ void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
   check(info, "dtpqrt");
 }
 
+void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
+                       MatrixXd& c) {
+  if (a.cols() == 0) return;
+  const auto lock = guard();
+  const int p = static_cast<int>(c.rows());
+  const int q = static_cast<int>(c.cols());
+  const int m = static_cast<int>(a.cols());
+  const int stride_a = static_cast<int>(a.outerStride());
+  const int stride_b = static_cast<int>(b.outerStride());
+  const double one = 1.0;
+  dgemm_("N", "T", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(), &p);
+}
+
+LinearSolution solve(MatrixXd matrix, const VectorXd& right) {
+  const auto lock = guard();
+  const int n = static_cast<int>(matrix.rows());
+  const int one = 1;
+  int info = 0;
+  std::vector<int> pivots(static_cast<std::size_t>(n));
+  std::vector<double> work(static_cast<std::size_t>(4) * n);
+  const double norm = dlange_("1", &n, &n, matrix.data(), &n, work.data());
+  LinearSolution solution{right, 0.0};
+  dgesv_(&n, &one, matrix.data(), &n, pivots.data(), solution.x.data(), &n, &info);
+  if (info != 0) return solution;  // a pivot is exactly 0
+  dgecon_("1", &n, matrix.data(), &n, &norm, &solution.reciprocal_condition, work.data(),
+          pivots.data(), &info);
+  return solution;
+}
+
+ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
+  const auto lock = guard();
+  const int n = static_cast<int>(matrix.rows());
+  const int one = 1;
+  int info = 0;
+  VectorXd tau = VectorXd::Zero(std::max(n, 1));
+  const int size = 64 * n;
+  std::vector<double> work(static_cast<std::size_t>(size));
+  dgehrd_(&n, &one, &n, matrix.data(), &n, tau.data(), work.data(), &size, &info);
+  check(info, "dgehrd");
+  hessenberg_ = matrix;
+  for (Index j = 0; j + 2 < n; ++j) hessenberg_.col(j).tail(n - j - 2).setZero();
+  dorghr_(&n, &one, &n, matrix.data(), &n, tau.data(), work.data(), &size, &info);
+  check(info, "dorghr");
+  basis_ = std::move(matrix);
+  right_ = basis_.transpose() * right;
+}
+
 void leave_threads_to_caller() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
@@ -157,8 +218,50 @@ void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
   factor = qr.matrixQR().topRows(factor.rows()).triangularView<Eigen::Upper>();
 }
 
+void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
+                       MatrixXd& c) {
+  c.noalias() += a * b.transpose();
+}
+
+LinearSolution solve(MatrixXd matrix, const VectorXd& right) {
+  const Eigen::PartialPivLU<MatrixXd> lu(matrix);
+  return {lu.solve(right), lu.rcond()};
+}
+
+ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
+  const Eigen::HessenbergDecomposition<MatrixXd> decomposition(matrix);
+  hessenberg_ = decomposition.matrixH();
+  basis_ = decomposition.matrixQ();
+  right_ = basis_.transpose() * right;
+}
+
 void leave_threads_to_caller() {}
 
 #endif
+
+VectorXd ShiftedSolver::solve(double shift) const {
+  // Gaussian elimination of the one subdiagonal, choosing the larger of two rows as pivot.
+  const Index n = right_.size();
+  MatrixXd u = hessenberg_.transpose();  // rows as columns, so that elimination runs along memory
+  u.diagonal().array() += shift;
+  VectorXd y = right_;
+  for (Index k = 0; k + 1 < n; ++k) {
+    auto upper = u.col(k).tail(n - k);
+    auto lower = u.col(k + 1).tail(n - k);
+    if (std::abs(lower[0]) > std::abs(upper[0])) {
+      upper.swap(lower);
+      std::swap(y[k], y[k + 1]);
+    }
+    if (lower[0] == 0.0) continue;
+    const double factor = lower[0] / upper[0];
+    lower -= factor * upper;
+    y[k + 1] -= factor * y[k];
+  }
+  const double largest = u.diagonal().cwiseAbs().maxCoeff();
+  const double smallest = u.diagonal().cwiseAbs().minCoeff();
+  if (!(smallest > 1e-15 * largest)) return {};
+  u.transpose().triangularView<Eigen::Upper>().solveInPlace(y);
+  return basis_ * y;
+}
 
 }  // namespace waggle::linalg

@@ -34,6 +34,32 @@ class TriangularUpdate {
   Eigen::VectorXd work_;
 };
 
+/// c += a · bᵀ for a (p × m), b (q × m), c (p × q).
+void add_outer_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
+                       const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::MatrixXd& c);
+
+/// Solves matrix · x = right for a square matrix, and estimates 1 / (‖matrix‖₁ ‖matrix⁻¹‖₁), which
+/// is 0 if it is singular to working precision; x is then not to be used.
+struct LinearSolution {
+  Eigen::VectorXd x;
+  double reciprocal_condition = 0.0;
+};
+LinearSolution solve(Eigen::MatrixXd matrix, const Eigen::VectorXd& right);
+
+/// Solves (matrix + shift·I) x = right for many shifts: one reduction to Hessenberg form, O(n³),
+/// then O(n²) a shift.
+class ShiftedSolver {
+ public:
+  ShiftedSolver(Eigen::MatrixXd matrix, const Eigen::VectorXd& right);
+  /// Empty if matrix + shift·I is singular to working precision.
+  Eigen::VectorXd solve(double shift) const;
+
+ private:
+  Eigen::MatrixXd hessenberg_;
+  Eigen::MatrixXd basis_;  // matrix = basis · hessenberg · basisᵀ
+  Eigen::VectorXd right_;  // basisᵀ · right
+};
+
 /// Asks the BLAS below, if it is OpenBLAS, to leave threading to its caller. A program that works
 /// on many problems at once calls this first; the setting is the whole process's, so a library must
 /// not.

@@ -5,7 +5,7 @@
 #include <waggle/policy.h>
 
 #include "core/check.h"
-#include "reservoir/kernels.h"
+#include "policy/action_search.h"
 
 namespace waggle {
 
@@ -14,133 +14,123 @@ using Eigen::MatrixXd;
 using Eigen::Ref;
 using Eigen::VectorXd;
 
-void GreedyOptions::validate(const ActionSpace& space) const {
-  require(candidates >= 1, "candidates = {}: must be at least 1", candidates);
-  if (candidate_spread) {
-    require(*candidate_spread > 0.0 && std::isfinite(*candidate_spread),
-            "candidate_spread = {}: must be positive and finite", *candidate_spread);
-  }
-  require(space.is_bounded() || candidate_spread,
-          "the actions are unbounded: give action bounds, or candidate_spread to draw candidates "
-          "from a normal distribution");
+void Exploration::validate(const ActionSpace& space) const {
+  require(epsilon >= 0.0 && epsilon <= 1.0, "epsilon = {}: must be in [0, 1]", epsilon);
+  require(noise >= 0.0 && std::isfinite(noise), "noise = {}: must be finite and not negative",
+          noise);
+  require(noise == 0.0 || !space.is_discrete(), "noise = {}: discrete actions take epsilon", noise);
 }
 
-GreedyPolicy::GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir, InputLayout layout,
-                           ActionSpace space, VectorXd weights, const GreedyOptions& options,
-                           VectorXd state)
-    : reservoir_(std::move(reservoir)),
-      network_(dynamic_cast<const EchoStateNetwork*>(reservoir_.get())),
-      layout_(layout),
-      space_(std::move(space)),
-      options_(options),
-      weights_(std::move(weights)),
-      state_(std::move(state)) {
-  require(reservoir_ != nullptr, "greedy policy: there is no reservoir");
-  space_.validate();
-  options_.validate(space_);
-  require(layout_.size() == reservoir_->inputs(),
-          "greedy policy: the input layout has {} channels, the reservoir {}", layout_.size(),
-          reservoir_->inputs());
-  require(layout_.action_size == space_.size() && layout_.choices == space_.choices,
-          "greedy policy: the input layout has actions of size {} with {} choices, the action "
-          "space {} with {}",
-          layout_.action_size, layout_.choices, space_.size(), space_.choices);
-  require(weights_.size() == reservoir_->features() && weights_.allFinite(),
-          "greedy policy: the {} weights must be finite and one for each of the {} features",
-          weights_.size(), reservoir_->features());
-  if (state_.size() == 0) state_ = VectorXd::Zero(reservoir_->units());
-  require(state_.size() == reservoir_->units() && state_.allFinite(),
+namespace {
+
+VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
+  if (state.size() == 0) return VectorXd::Zero(reservoir.units());
+  require(state.size() == reservoir.units() && state.allFinite(),
           "greedy policy: the state of size {} must be finite and of the reservoir's size {}",
-          state_.size(), reservoir_->units());
-
-  z_.setZero(layout_.size());
-  if (space_.is_discrete()) {
-    candidates_.setIdentity(space_.choices, space_.choices);
-  } else {
-    candidates_.setZero(layout_.action_channels(), options_.candidates);
-  }
-  values_.setZero(candidates_.cols());
-  base_.setZero(reservoir_->units());
-  next_.setZero(reservoir_->units());
-  features_.setZero(reservoir_->features(), 1);
+          state.size(), reservoir.units());
+  return state;
 }
 
-void GreedyPolicy::draw_candidates(Draws& draws) {
-  if (space_.is_discrete()) return;
-  for (Index j = 0; j < candidates_.cols(); ++j) {
-    for (Index i = 0; i < candidates_.rows(); ++i) {
-      const double lower = space_.lower[i];
-      const double upper = space_.upper[i];
-      candidates_(i, j) =
-          options_.candidate_spread
-              ? std::clamp(*options_.candidate_spread * draws.normal(), lower, upper)
-              : draws.uniform(lower, upper);
-    }
-  }
+}  // namespace
+
+GreedyPolicy::GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
+                           const InputLayout& layout, ActionSpace space, VectorXd weights,
+                           const GreedyOptions& options, VectorXd state,
+                           const Exploration& exploration)
+    : search_(
+          std::make_unique<ActionSearch>(std::move(reservoir), layout, std::move(space), options)),
+      exploration_(exploration) {
+  search_->set_weights(std::move(weights));
+  state_ = initial_state(search_->reservoir(), std::move(state));
+  exploration_.validate(search_->space());
 }
 
-void GreedyPolicy::value_candidates() {
-  const Index channels = candidates_.rows();
-  const Index offset = layout_.action_offset();
-  if (network_ == nullptr) {
-    for (Index j = 0; j < candidates_.cols(); ++j) {
-      z_.segment(offset, channels) = candidates_.col(j);
-      reservoir_->step(state_, z_, next_);
-      reservoir_->map_features(next_, features_);
-      values_[j] = weights_.dot(features_.col(0));
-    }
-    return;
-  }
-  const auto columns = network_->input().middleCols(offset, channels);
-  if (channels == 1 && network_->activation() == Activation::relu) {
-    kernels::relu_candidate_values(base_.data(), columns.data(), weights_.data(), base_.size(),
-                                   candidates_.data(), candidates_.cols(), values_.data());
-    if (network_->leak() < 1.0) {
-      values_.array() *= network_->leak();
-      values_.array() += (1.0 - network_->leak()) * weights_.dot(state_);
-    }
-    return;
-  }
-  for (Index j = 0; j < candidates_.cols(); ++j) {
-    next_ = base_;
-    for (Index i = 0; i < channels; ++i) next_ += columns.col(i) * candidates_(i, j);
-    network_->activate(state_, next_);
-    values_[j] = weights_.dot(next_);
-  }
-}
-
-void GreedyPolicy::advance(Index best) {
-  const Index channels = candidates_.rows();
-  const Index offset = layout_.action_offset();
-  if (network_ == nullptr) {
-    z_.segment(offset, channels) = candidates_.col(best);
-    reservoir_->step(state_, z_, next_);
-  } else {
-    const auto columns = network_->input().middleCols(offset, channels);
-    next_ = base_;
-    for (Index i = 0; i < channels; ++i) next_ += columns.col(i) * candidates_(i, best);
-    network_->activate(state_, next_);
-  }
-  state_.swap(next_);
-}
+GreedyPolicy::~GreedyPolicy() = default;
+GreedyPolicy::GreedyPolicy(GreedyPolicy&&) noexcept = default;
+GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;
 
 void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
-  eigen_assert(percept.observation.size() == layout_.observation_size);
-  if (layout_.reward) z_[0] = percept.reward;
-  z_.segment(layout_.action_offset(), candidates_.rows()).setZero();
-  z_.tail(layout_.observation_size) = percept.observation;
-  if (network_ != nullptr) network_->preactivation(state_, z_, base_);
-
-  draw_candidates(draws);
-  value_candidates();
-  Index best = 0;
-  value_ = values_.maxCoeff(&best);
-  if (space_.is_discrete()) {
-    action[0] = static_cast<double>(best);
+  search_->prepare(state_, percept.reward, percept.observation);
+  if (exploration_.epsilon > 0.0 && draws.uniform() < exploration_.epsilon) {
+    search_->draw(draws, action);
   } else {
-    action = candidates_.col(best);
+    search_->maximise(draws, action);
+    if (exploration_.noise > 0.0) {
+      const ActionSpace& space = search_->space();
+      for (Index i = 0; i < action.size(); ++i) {
+        action[i] = std::clamp(action[i] + exploration_.noise * draws.normal(), space.lower[i],
+                               space.upper[i]);
+      }
+    }
   }
-  advance(best);
+  search_->apply(action, state_);
+  value_ = search_->value_of(state_);
+}
+
+void OptimismOptions::validate() const {
+  require(bonus >= 0.0 && std::isfinite(bonus), "bonus = {}: must be finite and not negative",
+          bonus);
+  require(candidates >= 1, "candidates = {}: must be at least 1", candidates);
+}
+
+OptimisticPolicy::OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
+                                   const InputLayout& layout, ActionSpace space, VectorXd weights,
+                                   MatrixXd covariance, const OptimismOptions& options,
+                                   VectorXd state)
+    : search_(std::make_unique<ActionSearch>(
+          std::move(reservoir), layout, std::move(space),
+          GreedyOptions{.maximiser = Maximiser::exact, .candidates = 1})),
+      options_(options),
+      covariance_(std::move(covariance)) {
+  options_.validate();
+  search_->set_weights(std::move(weights));
+  state_ = initial_state(search_->reservoir(), std::move(state));
+  const Index n = search_->reservoir().features();
+  require(covariance_.rows() == n && covariance_.cols() == n && covariance_.allFinite(),
+          "optimistic policy: the covariance is {} × {}, must be finite and {} × {}",
+          covariance_.rows(), covariance_.cols(), n, n);
+  const Index count =
+      search_->space().is_discrete() ? search_->space().choices : options_.candidates + 1;
+  actions_.setZero(search_->space().size(), count);
+  states_.setZero(search_->reservoir().units(), count);
+  features_.setZero(n, count);
+  spread_.setZero(n, count);
+}
+
+OptimisticPolicy::~OptimisticPolicy() = default;
+OptimisticPolicy::OptimisticPolicy(OptimisticPolicy&&) noexcept = default;
+OptimisticPolicy& OptimisticPolicy::operator=(OptimisticPolicy&&) noexcept = default;
+
+void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  search_->prepare(state_, percept.reward, percept.observation);
+  for (Index j = 0; j < actions_.cols(); ++j) {
+    if (search_->space().is_discrete()) {
+      actions_(0, j) = static_cast<double>(j);
+    } else if (j == 0) {
+      search_->maximise(draws, actions_.col(0));  // what it would do without the bonus
+    } else {
+      search_->draw(draws, actions_.col(j));
+    }
+    search_->apply(actions_.col(j), states_.col(j));
+  }
+  search_->reservoir().map_features(states_, features_);
+  spread_.noalias() = covariance_ * features_;
+  Index best = 0;
+  double best_value = -std::numeric_limits<double>::infinity();
+  for (Index j = 0; j < actions_.cols(); ++j) {
+    const double variance = std::max(0.0, features_.col(j).dot(spread_.col(j)));
+    const double value =
+        search_->weights().dot(features_.col(j)) + options_.bonus * std::sqrt(variance);
+    if (value > best_value) {
+      best_value = value;
+      best = j;
+    }
+  }
+  action = actions_.col(best);
+  state_ = states_.col(best);
+  // Sherman–Morrison: (Σ + φφᵀ)⁻¹ = Σ⁻¹ − Σ⁻¹φφᵀΣ⁻¹ / (1 + φᵀΣ⁻¹φ).
+  const double scale = 1.0 + features_.col(best).dot(spread_.col(best));
+  covariance_.noalias() -= spread_.col(best) * (spread_.col(best).transpose() / scale);
 }
 
 }  // namespace waggle

@@ -122,51 +122,80 @@ MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
 
 }  // namespace
 
+std::vector<double> ridge_path() {
+  std::vector<double> path(20);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    path[i] = std::pow(10.0, -8.0 + 8.0 * static_cast<double>(i) / 19.0);
+  }
+  return path;
+}
+
 RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
   options.validate();
   require(samples() >= 1, "least squares: no samples to fit");
   State s = *state_;
   s.flush();
   const Index n = s.features;
+  const auto samples = static_cast<double>(s.samples);
   const MatrixXd r = s.factor.topLeftCorner(n, n).triangularView<Eigen::Upper>();
   const MatrixXd q = s.factor.topRightCorner(n, s.targets);
   const MatrixXd rest = s.factor.bottomRightCorner(s.targets, s.targets)
                             .triangularView<Eigen::Upper>();  // what no W can explain
 
-  RidgeFit fit;
-  fit.options = options;
-  fit.samples = s.samples;
-
+  const bool by_svd = options.solver == Solver::svd || options.choose;
   linalg::Svd svd;
-  if (options.solver == Solver::svd) {
+  if (by_svd) {
     svd = linalg::svd(r);
   } else {
     svd.values = linalg::singular_values(r);
   }
   const VectorXd& sigma = svd.values;
+  const VectorXd squared = sigma.cwiseAbs2();
+  const double unit = squared.sum() / static_cast<double>(n);  // mean over features of Σ φ²
+
+  RidgeFit fit;
+  fit.options = options;
+  fit.samples = s.samples;
+  fit.features = n;
   const double rounding = static_cast<double>(std::max(n, s.samples)) *
                           std::numeric_limits<double>::epsilon() * sigma[0];
   fit.rank = (sigma.array() > rounding).count();
   fit.condition_number =
       sigma[n - 1] > 0.0 ? sigma[0] / sigma[n - 1] : std::numeric_limits<double>::infinity();
-  const VectorXd squared = sigma.cwiseAbs2();
-  const auto kept = [&](Index i) { return options.ridge > 0.0 || i < fit.rank; };
+  fit.ridge = options.scale == RidgeScale::relative ? options.ridge * unit : options.ridge;
+  if (options.choose) {
+    // GCV: (residual²/N) / (1 − df/N)², from the coordinates of q in the singular basis alone.
+    const VectorXd energy = (svd.u.transpose() * q).rowwise().squaredNorm();
+    double best = std::numeric_limits<double>::infinity();
+    for (const double ridge : ridge_path()) {
+      const auto shrink = squared.array() / (squared.array() + ridge * unit);
+      const double misfit = (energy.array() * (1.0 - shrink).square()).sum() + rest.squaredNorm();
+      const double free = std::max(1e-3, 1.0 - shrink.sum() / samples);
+      const double error = misfit / samples / (free * free);
+      fit.ridge_path.push_back({ridge, error});
+      if (error < best) {
+        best = error;
+        fit.ridge = ridge * unit;
+      }
+    }
+  }
+
   VectorXd filter(n);
   for (Index i = 0; i < n; ++i) {
-    const double denominator = squared[i] + options.ridge;
-    filter[i] = kept(i) && denominator > 0.0 ? sigma[i] / denominator : 0.0;
+    const double denominator = squared[i] + fit.ridge;
+    const bool kept = (fit.ridge > 0.0 || i < fit.rank) && denominator > 0.0;
+    filter[i] = kept ? sigma[i] / denominator : 0.0;
   }
   fit.degrees_of_freedom = filter.dot(sigma);
-
-  if (options.solver == Solver::triangular && (options.ridge > 0.0 || fit.rank == n)) {
-    fit.weights = solve_triangular(r, q, options.ridge);
+  if (!by_svd && (fit.ridge > 0.0 || fit.rank == n)) {
+    fit.weights = solve_triangular(r, q, fit.ridge);
   } else {
     // Also for a singular factor at λ = 0, where back substitution would divide by rounding noise.
-    if (options.solver == Solver::triangular) svd = linalg::svd(r);
+    if (!by_svd) svd = linalg::svd(r);
     fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * q));
   }
   const double misfit = (r * fit.weights - q).squaredNorm();
-  fit.residual = std::sqrt((misfit + rest.squaredNorm()) / static_cast<double>(fit.samples));
+  fit.residual = std::sqrt((misfit + rest.squaredNorm()) / samples);
   return fit;
 }
 

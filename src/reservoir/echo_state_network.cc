@@ -1,6 +1,8 @@
 #include <cmath>
 #include <utility>
 
+#include <Eigen/QR>
+
 #include <waggle/random.h>
 #include <waggle/reservoir.h>
 
@@ -59,9 +61,21 @@ MatrixXd draw_matrix(const ReservoirOptions& options, Index columns, double scal
   return matrix;
 }
 
+/// The orthogonal factor of a random matrix. Signs are fixed so that it does not depend on how the
+/// factorisation chose them.
+MatrixXd rotation(const MatrixXd& random) {
+  const Eigen::HouseholderQR<MatrixXd> qr(random);
+  MatrixXd q = qr.householderQ();
+  for (Index j = 0; j < q.cols(); ++j) {
+    if (qr.matrixQR()(j, j) < 0.0) q.col(j) *= -1.0;
+  }
+  return q;
+}
+
 constexpr std::uint64_t kBiasStream = 0;
 constexpr std::uint64_t kInputStream = 1;
 constexpr std::uint64_t kRecurrentStream = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMemberStreams = std::uint64_t{1} << 40;  // between members
 
 /// Scales `matrix` so that `measure(matrix)` becomes `target`.
 template <typename Measure>
@@ -81,9 +95,12 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 void ReservoirOptions::validate() const {
   require(units >= 1, "units = {}: must be at least 1", units);
   require_leak(leak);
+  if (slow_leak) require_leak(*slow_leak);
   require_scaling("recurrent_scaling", recurrent_scaling);
   require_scaling("input_scaling", input_scaling);
   require_scaling("bias_scaling", bias_scaling);
+  require(!orthogonal || density == 1.0, "density = {}: an orthogonal matrix is dense", density);
+  require(members >= 1, "members = {}: must be at least 1", members);
   require(density > 0.0 && density <= 1.0, "density = {}: must be in (0, 1]", density);
   require(!(operator_norm && spectral_radius),
           "operator_norm = {} and spectral_radius = {}: give one of them, not both",
@@ -92,50 +109,71 @@ void ReservoirOptions::validate() const {
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
-EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs) {
+EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs)
+    : member_units_(options.units), activation_(options.activation) {
   options.validate();
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
-  MatrixXd recurrent = draw_matrix(options, options.units, options.recurrent_scaling,
-                                   options.density, kRecurrentStream);
-  input_ = draw_matrix(options, inputs, options.input_scaling, 1.0, kInputStream);
-  bias_ = draw_matrix(options, 1, options.bias_scaling, 1.0, kBiasStream);
-  activation_ = options.activation;
-  leak_ = options.leak;
-  if (options.operator_norm) {
-    rescale(recurrent, "operator_norm", *options.operator_norm,
-            [](const MatrixXd& a) { return linalg::singular_values(a)[0]; });
+  const Index n = options.units;
+  const Index direct = options.direct_inputs ? inputs + 1 : 0;
+  input_.setZero(options.members * n + direct, inputs);
+  bias_.setZero(input_.rows());
+  for (Index member = 0; member < options.members; ++member) {
+    const std::uint64_t stream = kMemberStreams * static_cast<std::uint64_t>(member);
+    MatrixXd recurrent = draw_matrix(options, n, options.recurrent_scaling, options.density,
+                                     stream + kRecurrentStream);
+    if (options.orthogonal) recurrent = rotation(recurrent);
+    input_.middleRows(member * n, n) =
+        draw_matrix(options, inputs, options.input_scaling, 1.0, stream + kInputStream);
+    bias_.segment(member * n, n) =
+        draw_matrix(options, 1, options.bias_scaling, 1.0, stream + kBiasStream);
+    if (options.operator_norm) {
+      rescale(recurrent, "operator_norm", *options.operator_norm,
+              [](const MatrixXd& a) { return linalg::singular_values(a)[0]; });
+    }
+    if (options.spectral_radius) {
+      rescale(recurrent, "spectral_radius", *options.spectral_radius,
+              [](const MatrixXd& a) { return linalg::spectral_radius(a); });
+    }
+    Block& block = blocks_.emplace_back();
+    if (options.density < 1.0) {
+      block.sparse = recurrent.sparseView();
+    } else if (recurrent.cwiseAbs().maxCoeff() > 0.0) {
+      block.dense = std::move(recurrent);
+    }
   }
-  if (options.spectral_radius) {
-    rescale(recurrent, "spectral_radius", *options.spectral_radius,
-            [](const MatrixXd& a) { return linalg::spectral_radius(a); });
+  leak_.setConstant(nonlinear_units(), options.leak);
+  if (options.slow_leak) {
+    for (Index i = 1; i < leak_.size(); i += 2) leak_[i] = *options.slow_leak;
   }
-  sparse_ = options.density < 1.0;
-  if (sparse_) {
-    sparse_recurrent_ = recurrent.sparseView();
-  } else {
-    dense_recurrent_ = std::move(recurrent);
+  leaky_ = leak_.minCoeff() < 1.0;
+  if (options.direct_inputs) {
+    input_.bottomRows(direct).topRows(inputs).setIdentity();
+    bias_[bias_.size() - 1] = 1.0;
+    has_constant_ = true;
   }
 }
 
 EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd bias,
                                    Activation activation, double leak)
-    : dense_recurrent_(std::move(recurrent)),
+    : member_units_(bias.size()),
       input_(std::move(input)),
       bias_(std::move(bias)),
-      activation_(activation),
-      leak_(leak) {
+      activation_(activation) {
   const Index n = bias_.size();
   require(n >= 1, "bias has {} entries: a reservoir needs at least 1 unit", n);
-  require(dense_recurrent_.rows() == n && dense_recurrent_.cols() == n,
-          "recurrent matrix is {} × {}: must be {} × {}, the size of the bias",
-          dense_recurrent_.rows(), dense_recurrent_.cols(), n, n);
+  require(recurrent.rows() == n && recurrent.cols() == n,
+          "recurrent matrix is {} × {}: must be {} × {}, the size of the bias", recurrent.rows(),
+          recurrent.cols(), n, n);
   require(input_.rows() == n && input_.cols() >= 1,
           "input matrix is {} × {}: must have {} rows, the size of the bias, and at least 1 column",
           input_.rows(), input_.cols(), n);
   require_leak(leak);
-  require_finite("recurrent matrix", dense_recurrent_);
+  require_finite("recurrent matrix", recurrent);
   require_finite("input matrix", input_);
   require_finite("bias", bias_);
+  blocks_.push_back({std::move(recurrent), {}});
+  leak_.setConstant(n, leak);
+  leaky_ = leak < 1.0;
 }
 
 EchoStateNetwork EchoStateNetwork::with_input_scaling(const InputScaling& scaling) const {
@@ -156,34 +194,40 @@ EchoStateNetwork EchoStateNetwork::with_input_scaling(const InputScaling& scalin
 
 void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
                                      Ref<VectorXd> out) const {
-  const Index n = units();
-  eigen_assert(x.size() == n && z.size() == inputs() && out.size() == n);
+  eigen_assert(x.size() == units() && z.size() == inputs() && out.size() == units());
   out = bias_;
-  kernels::add_product(input_.data(), n, inputs(), z.data(), out.data());
-  if (!sparse_) {
-    kernels::add_product(dense_recurrent_.data(), n, n, x.data(), out.data());
-    return;
-  }
-  for (Index j = 0; j < n; ++j) {
-    if (x[j] == 0.0) continue;
-    for (Eigen::SparseMatrix<double>::InnerIterator it(sparse_recurrent_, j); it; ++it) {
-      out[it.row()] += it.value() * x[j];
+  kernels::add_product(input_.data(), units(), inputs(), z.data(), out.data());
+  const Index n = member_units_;
+  for (Index member = 0; member < members(); ++member) {
+    const Block& block = blocks_[static_cast<std::size_t>(member)];
+    const double* from = x.data() + member * n;
+    double* to = out.data() + member * n;
+    if (block.dense.size() > 0) kernels::add_product(block.dense.data(), n, n, from, to);
+    for (Index j = 0; j < block.sparse.outerSize(); ++j) {
+      if (from[j] == 0.0) continue;
+      for (Eigen::SparseMatrix<double>::InnerIterator it(block.sparse, j); it; ++it) {
+        to[it.row()] += it.value() * from[j];
+      }
     }
   }
 }
 
 void EchoStateNetwork::activate(const Ref<const VectorXd>& x, Ref<VectorXd> values) const {
+  const Index n = nonlinear_units();
   switch (activation_) {
     case Activation::relu:
-      kernels::relu(values.data(), values.size());
+      kernels::relu(values.data(), n);
       break;
     case Activation::tanh:
-      for (Index i = 0; i < values.size(); ++i) values[i] = std::tanh(values[i]);
+      for (Index i = 0; i < n; ++i) values[i] = std::tanh(values[i]);
       break;
     case Activation::identity:
       break;
   }
-  if (leak_ < 1.0) values = (1.0 - leak_) * x + leak_ * values;
+  if (leaky_) {
+    values.head(n).array() =
+        (1.0 - leak_.array()) * x.head(n).array() + leak_.array() * values.head(n).array();
+  }
 }
 
 void EchoStateNetwork::step(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
@@ -193,7 +237,15 @@ void EchoStateNetwork::step(const Ref<const VectorXd>& x, const Ref<const Vector
 }
 
 MatrixXd EchoStateNetwork::recurrent() const {
-  return sparse_ ? MatrixXd(sparse_recurrent_) : dense_recurrent_;
+  MatrixXd full = MatrixXd::Zero(units(), units());
+  for (Index member = 0; member < members(); ++member) {
+    const Block& block = blocks_[static_cast<std::size_t>(member)];
+    auto place =
+        full.block(member * member_units_, member * member_units_, member_units_, member_units_);
+    if (block.dense.size() > 0) place = block.dense;
+    if (block.sparse.size() > 0) place = MatrixXd(block.sparse);
+  }
+  return full;
 }
 
 double operator_norm(const Ref<const MatrixXd>& matrix) {

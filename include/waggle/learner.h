@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <waggle/policy.h>
+#include <waggle/reservoir.h>
+#include <waggle/rollout.h>
+#include <waggle/value.h>
+
+namespace waggle {
+
+/// Every learner here is one loop with some of its parts switched off:
+///
+///     experience of the initial policy
+///     repeat `rounds` times:
+///         draw (or rescale) the reservoir, fit the value, improve it by policy iteration
+///         act on it, exploring, and add what happened to the experience
+///
+/// With rounds = 1 and sweeps = 0 it is the paper's one-step improvement (Algorithms
+/// 1_step_algorithm and 1_step_algorithm_mm), by either method of fitting; with sweeps > 0 it is
+/// least-squares policy iteration on the experience of the initial policy; with more rounds, fitted
+/// iteration with fresh data.
+struct LearnOptions {
+  Eigen::Index steps = 2000;  ///< the whole budget of rows, over all rounds
+  int rounds = 1;             ///< ≥ 1; the first is the initial policy's
+  int sweeps = 0;        ///< of policy iteration after each round; 0 evaluates the experience only
+  int final_sweeps = 0;  ///< after the last round; at least `sweeps` are made
+  /// Scale each input channel by its own mean and spread in the experience before C.
+  bool standardise = true;
+  ReservoirOptions reservoir;
+  ValueOptions value;
+  GreedyOptions greedy;
+  /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
+  /// the experience of the initial policy, unless the sampled maximiser needs none.
+  std::optional<double> action_limit;
+  Exploration exploration;        ///< in the second round,
+  Exploration final_exploration;  ///< in the last; in between it moves in a straight line
+  /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β.
+  double optimism = 0.0;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// What happened in one round.
+struct LearnRound {
+  Eigen::Index steps = 0;
+  double mean_reward = 0.0;
+  bool diverged = false;  ///< its policy lost the system: its rows were thrown away
+  std::vector<PolicyIterationSweep> sweeps;
+  PolicyIterationEnd end = PolicyIterationEnd::stopped;  ///< if there were sweeps
+};
+
+/// A learnt controller, and everything that made it.
+struct Learnt {
+  LearnOptions options;
+  Trajectory experience;
+  std::vector<LearnRound> rounds;
+  InputLayout layout;
+  ActionSpace actions;  ///< as searched by the policy: bounded where it has to be
+  std::shared_ptr<const EchoStateNetwork> reservoir;  ///< with the input scaling folded in
+  ValueFit value;
+  std::vector<std::string> warnings;  ///< for a person: too little data, no convergence, divergence
+
+  /// False if the initial policy diverged: then there is nothing to learn from, and no policy.
+  bool usable() const { return reservoir != nullptr; }
+  /// The learnt policy, in the state the experience ended in. Throws Error if not usable.
+  GreedyPolicy policy(const Exploration& exploration = {}) const;
+};
+
+/// Learns by acting. The simulation is left where the experience ended, ready for the learnt
+/// policy. Throws Error for bad options.
+Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options);
+
+/// Learns from a log alone, as one round; `steps`, `rounds` and exploration are not used.
+Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log,
+                      const LearnOptions& options);
+
+}  // namespace waggle

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/least_squares.h>
+
+namespace waggle {
+
+/// The moments of least-squares temporal differences, streamed and mergeable, O(n²) memory:
+///
+///     G = Σ_k e_k (φ_k − γ φ'_k)ᵀ,     b = Σ_k e_k r_k,     S = Σ_k φ_k φ_kᵀ
+///
+/// where φ'_k are the features after step k (0 where the episode terminated) and e_k the
+/// instruments: φ_k itself for LSTD, the eligibility trace for LSTD(λ).
+class TdMoments {
+ public:
+  /// Throws Error unless features ≥ 1 and γ is in [0, 1).
+  TdMoments(Eigen::Index features, double discount);
+
+  /// Adds m transitions, a column each, with positive weights. Throws Error if sizes differ or an
+  /// entry is not finite.
+  void add(const Eigen::Ref<const Eigen::MatrixXd>& instruments,
+           const Eigen::Ref<const Eigen::MatrixXd>& features,
+           const Eigen::Ref<const Eigen::MatrixXd>& next,
+           const Eigen::Ref<const Eigen::VectorXd>& rewards);
+  void merge(const TdMoments& other);
+
+  Eigen::Index samples() const { return samples_; }
+  Eigen::Index features() const { return target_.size(); }
+  const Eigen::MatrixXd& system() const { return system_; }  ///< G
+  const Eigen::VectorXd& target() const { return target_; }  ///< b
+  const Eigen::MatrixXd& gram() const { return gram_; }      ///< S
+
+ private:
+  double discount_;
+  Eigen::Index samples_ = 0;
+  Eigen::MatrixXd system_;
+  Eigen::MatrixXd gram_;
+  Eigen::VectorXd target_;
+};
+
+/// The solution of (G + λD) W = b.
+struct TdFit : FitDiagnostics {
+  Eigen::VectorXd weights;
+  /// G + λD was singular to working precision: W is its least-squares solution of minimum norm.
+  bool singular = false;
+};
+
+/// Solves the projected fixed point H_W = P Φ H_W, the one of the paper's Lemma: unlike the Bellman
+/// residual it has no bias under noise. D is the identity, but for `unpenalised` (a constant
+/// feature, or −1), on which λ is reduced to almost nothing. `folds` are moments of disjoint parts
+/// of the data; they are summed, and used apart only to choose λ. `members` > 1 solves for each of
+/// that many equal leading blocks of features (with all features after the blocks) by itself and
+/// averages.
+TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
+               Eigen::Index unpenalised = -1, Eigen::Index members = 1,
+               Eigen::Index member_features = 0);
+
+}  // namespace waggle

@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Cholesky>
+
+#include <waggle/learner.h>
+
+#include "core/check.h"
+#include "linalg/dense.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+void LearnOptions::validate() const {
+  require(rounds >= 1, "rounds = {}: must be at least 1", rounds);
+  require(steps >= rounds, "steps = {}: must be at least 1 for each of {} rounds", steps, rounds);
+  require(sweeps >= 0, "sweeps = {}: must not be negative", sweeps);
+  require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
+  require(optimism >= 0.0 && std::isfinite(optimism),
+          "optimism = {}: must be finite and not negative", optimism);
+  if (action_limit) {
+    require(*action_limit > 0.0 && std::isfinite(*action_limit),
+            "action_limit = {}: must be positive and finite", *action_limit);
+  }
+  reservoir.validate();
+  value.validate();
+}
+
+GreedyPolicy Learnt::policy(const Exploration& exploration) const {
+  require(usable(), "the initial policy diverged after {} steps: there is no policy to act on",
+          experience.steps());
+  return {reservoir, layout, actions, value.weights, options.greedy, value.state, exploration};
+}
+
+namespace {
+
+/// The actions to search: the environment's, bounded where it leaves them open and a search needs
+/// bounds.
+ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
+                    const Trajectory* experience) {
+  ActionSpace result = space;
+  if (result.is_bounded()) return result;
+  const bool needs_none = options.greedy.maximiser == Maximiser::sampled &&
+                          options.greedy.candidate_spread && !options.action_limit;
+  if (needs_none) return result;
+  for (Index i = 0; i < result.size(); ++i) {
+    const double low = experience ? experience->actions().row(i).minCoeff() : -1.0;
+    const double high = experience ? experience->actions().row(i).maxCoeff() : 1.0;
+    require(options.action_limit || low < high,
+            "action {} is {} in every row of the experience and has no bounds: give action_limit",
+            i, low);
+    if (!std::isfinite(result.lower[i])) {
+      result.lower[i] = options.action_limit ? -*options.action_limit : low;
+    }
+    if (!std::isfinite(result.upper[i])) {
+      result.upper[i] = options.action_limit ? *options.action_limit : high;
+    }
+  }
+  return result;
+}
+
+Exploration between(const Exploration& first, const Exploration& last, double share) {
+  return {std::lerp(first.epsilon, last.epsilon, share), std::lerp(first.noise, last.noise, share)};
+}
+
+/// (Σ + λI)⁻¹ of the features along the experience, for the optimistic policy.
+MatrixXd inverse_covariance(const ReservoirSystem& reservoir, const InputLayout& layout,
+                            const Trajectory& experience) {
+  const Index n = reservoir.features();
+  MatrixXd gram = MatrixXd::Zero(n, n);
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, experience, state, [&](const StateBlock& block) {
+    features.resize(n, block.states.cols() - 1);
+    reservoir.map_features(block.states.rightCols(features.cols()), features);
+    linalg::add_outer_product(features, features, gram);
+  });
+  gram.diagonal().array() += 1e-6 * gram.trace() / static_cast<double>(n);
+  return gram.llt().solve(MatrixXd::Identity(n, n));
+}
+
+class Learner {
+ public:
+  Learner(const EnvironmentSpec& spec, const LearnOptions& options, Trajectory experience)
+      : spec_(spec),
+        drawn_(options.reservoir, InputLayout::of(spec).size()),
+        result_{.options = options,
+                .experience = std::move(experience),
+                .rounds = {},
+                .layout = InputLayout::of(spec),
+                .actions = spec.actions,
+                .reservoir = nullptr,
+                .value = {},
+                .warnings = {}} {
+    options.validate();
+    bounded(spec.actions, options, nullptr).validate();
+    options.greedy.validate(bounded(spec.actions, options, nullptr));
+  }
+
+  Learnt& result() { return result_; }
+
+  /// Fits the value to all experience so far, improving on the last fit.
+  void fit(bool last) {
+    const LearnOptions& options = result_.options;
+    const Trajectory& experience = result_.experience;
+    const VectorXd previous = result_.value.weights;
+    if (previous.size() == 0) result_.actions = bounded(spec_.actions, options, &experience);
+    result_.reservoir = std::make_shared<const EchoStateNetwork>(
+        options.standardise ? drawn_.with_input_scaling(measure_inputs(result_.layout, experience))
+                            : drawn_);
+    const int sweeps = last ? std::max(options.sweeps, options.final_sweeps) : options.sweeps;
+    if (sweeps == 0) {
+      result_.value = fit_value(*result_.reservoir, result_.layout, experience, options.value);
+      return;
+    }
+    PolicyIteration iteration = iterate_policy(
+        result_.reservoir, result_.layout, result_.actions, experience,
+        {.value = options.value, .greedy = options.greedy, .sweeps = sweeps}, previous);
+    result_.value = std::move(iteration.value);
+    result_.rounds.back().sweeps = std::move(iteration.sweeps);
+    result_.rounds.back().end = iteration.end;
+  }
+
+  void add_round(const Rollout& rollout) {
+    LearnRound& round = result_.rounds.emplace_back();
+    round.steps = rollout.trajectory.steps();
+    round.mean_reward = rollout.trajectory.rewards().mean();
+    round.diverged = rollout.diverged;
+    if (!rollout.diverged) result_.experience.append(rollout.trajectory);
+  }
+
+  void warn() {
+    const Index samples = result_.value.diagnostics.samples;
+    const Index features = result_.value.diagnostics.features;
+    auto& warnings = result_.warnings;
+    if (samples < features) {
+      warnings.push_back(fmt::format(
+          "{} rows for {} features: the ridge decides the rest; use fewer units or more data",
+          samples, features));
+    }
+    if (result_.value.singular) {
+      warnings.push_back("LSTD's system was singular: its minimum-norm solution was taken");
+    }
+    if (!result_.rounds.back().sweeps.empty() &&
+        result_.rounds.back().end == PolicyIterationEnd::cycle) {
+      warnings.push_back(fmt::format("policy iteration cycles, after {} sweeps",
+                                     result_.rounds.back().sweeps.size()));
+    }
+    const auto lost = std::count_if(result_.rounds.begin(), result_.rounds.end(),
+                                    [](const LearnRound& round) { return round.diverged; });
+    if (lost > 0) {
+      warnings.push_back(
+          fmt::format("the policy diverged in {} of {} rounds", lost, result_.rounds.size()));
+    }
+  }
+
+ private:
+  EnvironmentSpec spec_;
+  EchoStateNetwork drawn_;
+  Learnt result_;
+};
+
+}  // namespace
+
+Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options) {
+  const EnvironmentSpec& spec = simulation.spec();
+  Learner learner(spec, options, Trajectory(spec.actions.size(), spec.observation_size()));
+  Learnt& learnt = learner.result();
+  for (int round = 0; round < options.rounds; ++round) {
+    // Whole rows for each round, the remainder spread over the first of them.
+    const Index steps =
+        options.steps / options.rounds + (round < options.steps % options.rounds ? 1 : 0);
+    Rollout rollout{Trajectory(spec.actions.size(), spec.observation_size())};
+    if (round == 0) {
+      rollout = simulation.run(initial, {.steps = steps});
+      if (rollout.diverged) {
+        learner.add_round(rollout);
+        learnt.warnings.push_back(
+            fmt::format("the initial policy diverged after {} steps", rollout.trajectory.steps()));
+        return learnt;
+      }
+    } else if (options.optimism > 0.0) {
+      OptimisticPolicy policy(
+          learnt.reservoir, learnt.layout, learnt.actions, learnt.value.weights,
+          inverse_covariance(*learnt.reservoir, learnt.layout, learnt.experience),
+          {.bonus = options.optimism}, learnt.value.state);
+      rollout = simulation.run(policy, {.steps = steps});
+    } else {
+      const double share =
+          options.rounds == 2 ? 0.0 : (round - 1.0) / static_cast<double>(options.rounds - 2);
+      GreedyPolicy policy =
+          learnt.policy(between(options.exploration, options.final_exploration, share));
+      rollout = simulation.run(policy, {.steps = steps});
+    }
+    if (rollout.diverged) {
+      // The system was reset; whatever the fit thinks the state is, the next rows start an episode.
+      if (learnt.experience.steps() > 0) learnt.experience.end_episode(EpisodeEnd::truncated);
+    }
+    learner.add_round(rollout);
+    learner.fit(round + 1 == options.rounds);
+  }
+  learner.warn();
+  return learnt;
+}
+
+Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log,
+                      const LearnOptions& options) {
+  Learner learner(spec, options, Trajectory(log.action_size(), log.observation_size()));
+  require(log.steps() >= 1, "the log is empty: there is nothing to learn from");
+  learner.add_round({log, false});
+  learner.fit(true);
+  learner.warn();
+  return learner.result();
+}
+
+}  // namespace waggle

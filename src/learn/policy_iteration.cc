@@ -1,0 +1,149 @@
+#include <cmath>
+
+#include <waggle/value.h>
+
+#include "core/check.h"
+#include "policy/action_search.h"
+#include "readout/equations.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+void PolicyIterationOptions::validate(const ActionSpace& space) const {
+  value.validate();
+  greedy.validate(space);
+  require(value.trace == 0.0, "trace = {}: policy iteration is off-policy and takes none",
+          value.trace);
+  require(sweeps >= 1, "sweeps = {}: must be at least 1", sweeps);
+  require(tolerance >= 0.0, "tolerance = {}: must not be negative", tolerance);
+}
+
+namespace {
+
+/// One pass over the data with the greedy actions of the search's weights.
+class Sweep {
+ public:
+  Sweep(const InputLayout& layout, const Trajectory& trajectory, const ValueOptions& options)
+      : layout_(layout),
+        trajectory_(trajectory),
+        options_(options),
+        greedy_(MatrixXd::Zero(trajectory.action_size(), trajectory.steps())) {}
+
+  void run(ActionSearch& search, ValueEquations& equations, VectorXd& state,
+           PolicyIterationSweep& report) {
+    const Index n = search.reservoir().units();
+    const ActionSpace& space = search.space();
+    VectorXd logged(n), greedy(n), action(greedy_.rows());
+    state.setZero(n);
+    double squares = 0.0;
+    Index moved = 0;
+    Index in_episode = 0;
+    for (Index k = 0; k < trajectory_.steps(); ++k, ++in_episode) {
+      const EpisodeEnd end = trajectory_.end(k);
+      const bool terminated = end == EpisodeEnd::terminated;
+      const double reward = trajectory_.rewards()[k];
+      search.prepare(state, reward, trajectory_.observations().col(k));
+      search.apply(trajectory_.actions().col(k), logged);
+      if (in_episode >= options_.washout) {
+        double next_value = 0.0;
+        if (!terminated) {
+          Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(k));
+          next_value = search.maximise(draws, action);
+          search.apply(action, greedy);
+          moved += differs(space, action, greedy_.col(k)) ? 1 : 0;
+          greedy_.col(k) = action;
+        }
+        const double error = reward + options_.discount * next_value - search.value_of(state);
+        squares += error * error;
+        equations.add(state, reward, greedy, terminated, false);
+      }
+      state.swap(logged);
+      if (end != EpisodeEnd::none) {
+        state.setZero();
+        in_episode = -1;
+      }
+    }
+    require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit",
+            options_.washout, trajectory_.steps());
+    const auto rows = static_cast<double>(equations.rows());
+    report.bellman_error = std::sqrt(squares / rows);
+    report.actions_changed = static_cast<double>(moved) / rows;
+  }
+
+ private:
+  static bool differs(const ActionSpace& space, const VectorXd& a, const VectorXd& b) {
+    if (space.is_discrete()) return a != b;
+    return ((a - b).cwiseAbs().array() > 0.01 * (space.upper - space.lower).array()).any();
+  }
+
+  const InputLayout& layout_;
+  const Trajectory& trajectory_;
+  const ValueOptions& options_;
+  MatrixXd greedy_;  // the greedy actions of the sweep before
+};
+
+/// A λ chosen from the data stays for the sweeps that follow: what it has to tame, the noise of the
+/// data, is the same in all of them.
+void keep_chosen_ridge(const ValueFit& fit, ValueOptions& options) {
+  if (!options.solve.choose) return;
+  options.solve.choose = false;
+  options.solve.ridge = fit.diagnostics.ridge;
+  options.solve.scale = RidgeScale::absolute;
+}
+
+double relative_distance(const VectorXd& from, const VectorXd& to) {
+  return (to - from).norm() / std::max(to.norm(), 1e-300);
+}
+
+}  // namespace
+
+PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
+                               const InputLayout& layout, const ActionSpace& actions,
+                               const Trajectory& trajectory, const PolicyIterationOptions& options,
+                               const VectorXd& initial) {
+  options.validate(actions);
+  PolicyIteration result;
+  ActionSearch search(reservoir, layout, actions, options.greedy);
+  ValueOptions value = options.value;
+  if (initial.size() > 0) {
+    search.set_weights(initial);
+  } else {
+    result.value = fit_value(*reservoir, layout, trajectory, value);
+    keep_chosen_ridge(result.value, value);
+    search.set_weights(result.value.weights);
+  }
+  Sweep sweep(layout, trajectory, value);
+  std::vector<VectorXd> visited;
+  for (int i = 0; i < options.sweeps; ++i) {
+    PolicyIterationSweep& report = result.sweeps.emplace_back();
+    ValueEquations equations(*reservoir, value, trajectory.steps());
+    sweep.run(search, equations, result.value.state, report);
+    const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
+    equations.solve(result.value);
+    if (!value.solve.choose) result.value.diagnostics.ridge_path = path;
+    keep_chosen_ridge(result.value, value);
+    result.value.diagnostics.residual = report.bellman_error;
+    const VectorXd& w = result.value.weights;
+    report.weight_change = relative_distance(search.weights(), w);
+    visited.push_back(search.weights());
+    search.set_weights(w);
+    if (report.weight_change <= options.tolerance) {
+      result.end = PolicyIterationEnd::fixed_point;
+      break;
+    }
+    const auto seen = [&](const VectorXd& earlier) {
+      return relative_distance(earlier, w) <= options.tolerance;
+    };
+    if (std::any_of(visited.begin(), visited.end() - 1, seen)) {
+      result.end = PolicyIterationEnd::cycle;
+      break;
+    }
+  }
+  result.value.options = options.value;
+  return result;
+}
+
+}  // namespace waggle

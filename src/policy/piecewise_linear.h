@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+namespace waggle {
+
+/// Where a function of one action is largest, and how large.
+struct Maximum {
+  double action = 0.0;
+  double value = 0.0;
+};
+
+/// Maximises, exactly and over the whole interval lower ≤ a ≤ upper,
+///
+///     f(a) = constant + slope·a + Σ_i w_i max(b_i + c_i a, 0)
+///
+/// or, with a half-width h > 0, the mean of f over [a − h, a + h]. f is piecewise linear with kinks
+/// at −b_i/c_i, so its maximum is at a kink or an end: sort the kinks inside the interval, sweep
+/// value and slope. The mean is piecewise quadratic: each kink becomes a ramp of the slope from
+/// −b_i/c_i − h to −b_i/c_i + h, and the maximum is where the slope falls through 0, or an end. The
+/// leftmost of equal maxima wins.
+///
+/// O(n log n) at worst, O(n) for kinks that are spread out, since they are sorted by cells first.
+/// Holds its work space, sized once for n units.
+class PiecewiseLinearMaximiser {
+ public:
+  explicit PiecewiseLinearMaximiser(Eigen::Index units);
+
+  /// The value returned is the mean's if half_width > 0, up to a constant.
+  Maximum operator()(const double* b, const double* c, const double* w, Eigen::Index units,
+                     double constant, double slope, double lower, double upper,
+                     double half_width = 0.0);
+
+ private:
+  /// Where the slope jumps (no smoothing) or the curvature does (smoothed).
+  struct Event {
+    double at;
+    double change;
+  };
+
+  void sort_events(double lower, double upper);
+
+  std::vector<Event> events_;
+  std::vector<Event> sorted_;
+  std::vector<int> cell_ends_;
+  Eigen::Index count_ = 0;
+};
+
+}  // namespace waggle

@@ -1,0 +1,109 @@
+#include "readout/equations.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kBlock = 256;  // rows handled together
+constexpr Index kFolds = 5;    // of the data, when the ridge is chosen
+
+}  // namespace
+
+ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
+                               Index expected_rows)
+    : reservoir_(reservoir),
+      options_(options),
+      // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
+      block_(std::clamp<Index>(expected_rows / (4 * kFolds), 1, kBlock)),
+      states_(reservoir.units(), block_),
+      nexts_(reservoir.units(), block_),
+      features_(reservoir.features(), block_),
+      next_features_(reservoir.features(), block_),
+      traces_(reservoir.features(), options.trace > 0.0 ? block_ : 0),
+      rewards_(block_),
+      trace_(VectorXd::Zero(reservoir.features())),
+      terminated_(static_cast<std::size_t>(block_)),
+      starts_(static_cast<std::size_t>(block_)) {
+  if (options_.method == Method::bellman_residual) {
+    residuals_ = std::make_unique<LeastSquares>(reservoir.features());
+  } else {
+    folds_.assign(options_.solve.choose ? kFolds : 1,
+                  TdMoments(reservoir.features(), options_.discount));
+  }
+}
+
+ValueEquations::~ValueEquations() = default;
+
+void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
+                         const Ref<const VectorXd>& next, bool terminated, bool starts_episode) {
+  states_.col(held_) = state;
+  if (terminated) {
+    nexts_.col(held_).setZero();
+  } else {
+    nexts_.col(held_) = next;
+  }
+  rewards_[held_] = reward;
+  terminated_[static_cast<std::size_t>(held_)] = terminated ? 1 : 0;
+  starts_[static_cast<std::size_t>(held_)] = starts_episode ? 1 : 0;
+  ++rows_;
+  if (++held_ == block_) flush();
+}
+
+void ValueEquations::flush() {
+  if (held_ == 0) return;
+  auto features = features_.leftCols(held_);
+  auto next = next_features_.leftCols(held_);
+  reservoir_.map_features(states_.leftCols(held_), features);
+  reservoir_.map_features(nexts_.leftCols(held_), next);
+  for (Index i = 0; i < held_; ++i) {
+    if (terminated_[static_cast<std::size_t>(i)] != 0) next.col(i).setZero();
+  }
+  const auto rewards = rewards_.head(held_);
+  if (residuals_) {
+    residuals_->add(features - options_.discount * next, rewards.transpose());
+  } else {
+    const auto fold = static_cast<std::size_t>((rows_ - 1) / block_) % folds_.size();
+    if (options_.trace > 0.0) {
+      for (Index i = 0; i < held_; ++i) {
+        if (starts_[static_cast<std::size_t>(i)] != 0) trace_.setZero();
+        trace_ = options_.discount * options_.trace * trace_ + features.col(i);
+        traces_.col(i) = trace_;
+      }
+      folds_[fold].add(traces_.leftCols(held_), features, next, rewards);
+    } else {
+      folds_[fold].add(features, features, next, rewards);
+    }
+  }
+  held_ = 0;
+}
+
+void ValueEquations::solve(ValueFit& fit) {
+  flush();
+  fit.options = options_;
+  if (residuals_) {
+    const RidgeFit solution = residuals_->solve(options_.solve);
+    fit.diagnostics = solution;
+    fit.weights = solution.weights;
+    fit.singular = false;
+    return;
+  }
+  const auto* network = dynamic_cast<const EchoStateNetwork*>(&reservoir_);
+  const bool averaged = options_.average_members && network != nullptr && network->members() > 1;
+  const TdFit solution =
+      solve_td(folds_, options_.solve, reservoir_.constant_feature(),
+               averaged ? network->members() : 1, averaged ? network->member_units() : 0);
+  fit.diagnostics = solution;
+  fit.weights = solution.weights;
+  fit.singular = solution.singular;
+}
+
+}  // namespace waggle

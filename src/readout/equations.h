@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/temporal_difference.h>
+#include <waggle/value.h>
+
+namespace waggle {
+
+/// Gathers the equations Wᵀφ_k = r_k + γ Wᵀφ'_k of a trajectory, row by row, and solves them by the
+/// method of the options. What φ'_k is, the caller says: the state that followed, or the one
+/// another action would have led to.
+class ValueEquations {
+ public:
+  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
+                 Eigen::Index expected_rows);
+  ~ValueEquations();
+
+  /// One row: the state before it, the state after it (not read if `terminated`), whether it starts
+  /// an episode. Rows inside the washout are to be left out by the caller.
+  void add(const Eigen::Ref<const Eigen::VectorXd>& state, double reward,
+           const Eigen::Ref<const Eigen::VectorXd>& next, bool terminated, bool starts_episode);
+  Eigen::Index rows() const { return rows_; }
+
+  /// Fills weights, diagnostics (but the residual) and singular of `fit`.
+  void solve(ValueFit& fit);
+
+ private:
+  void flush();
+
+  const ReservoirSystem& reservoir_;
+  const ValueOptions options_;
+  Eigen::Index rows_ = 0;
+  Eigen::Index held_ = 0;
+  Eigen::Index block_ = 0;  // decides the fold
+  Eigen::MatrixXd states_, nexts_;
+  Eigen::MatrixXd features_, next_features_, traces_;
+  Eigen::VectorXd rewards_;
+  Eigen::VectorXd trace_;
+  std::vector<char> terminated_, starts_;
+  std::unique_ptr<LeastSquares> residuals_;  // bellman_residual
+  std::vector<TdMoments> folds_;             // lstd
+};
+
+}  // namespace waggle
