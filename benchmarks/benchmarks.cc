@@ -11,6 +11,10 @@
 
 #include <waggle/waggle.h>
 
+#include "linalg/dense.h"
+#include "policy/piecewise_linear.h"
+#include "reservoir/kernels.h"
+
 namespace {
 
 using Eigen::Index;
@@ -72,8 +76,9 @@ void Step(benchmark::State& state) {
 /// The whole decision: preactivation, 100 candidate values, the best, and the step it leads to.
 void GreedyDecision(benchmark::State& state) {
   const auto esn = std::make_shared<EchoStateNetwork>(network(300));
-  waggle::GreedyPolicy policy(esn, {.reward = true}, waggle::ActionSpace::box(-0.1, 0.1),
-                              VectorXd::Random(300), {.candidates = 100}, typical_state(*esn));
+  waggle::GreedyPolicy policy(
+      esn, {.reward = true}, waggle::ActionSpace::box(-0.1, 0.1), VectorXd::Random(300),
+      {.maximiser = waggle::Maximiser::sampled, .candidates = 100}, typical_state(*esn));
   const waggle::Percept percept{.reward = 1.0, .observation = VectorXd(0)};
   VectorXd action(1);
   std::uint64_t k = 0;
@@ -90,6 +95,59 @@ void DrawCandidates(benchmark::State& state) {
   for (auto _ : state) {
     waggle::Draws draws = waggle::Random(1).at(waggle::Purpose::policy, ++k);
     for (int j = 0; j < 100; ++j) benchmark::DoNotOptimize(draws.uniform(-0.1, 0.1));
+  }
+}
+
+/// The search alone, on values whose units have their kinks spread over and around the interval:
+/// the exact maximum against 100 given candidates.
+struct Search {
+  VectorXd b = VectorXd::Random(300), c = VectorXd::Random(300), w = VectorXd::Random(300);
+};
+
+void SearchSampled(benchmark::State& state) {
+  const Search f;
+  VectorXd values(100);
+  std::uint64_t k = 0;
+  for (auto _ : state) {
+    waggle::Draws draws = waggle::Random(1).at(waggle::Purpose::policy, ++k);
+    double candidates[100];
+    for (double& a : candidates) a = draws.uniform(-1.0, 1.0);
+    waggle::kernels::relu_candidate_values(f.b.data(), f.c.data(), f.w.data(), 300, candidates, 100,
+                                           values.data());
+    Index best = 0;
+    benchmark::DoNotOptimize(values.maxCoeff(&best));
+    benchmark::DoNotOptimize(best);
+  }
+}
+
+void SearchExact(benchmark::State& state) {
+  const Search f;
+  waggle::PiecewiseLinearMaximiser maximise(300);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        maximise(f.b.data(), f.c.data(), f.w.data(), 300, 0.0, 0.0, -1.0, 1.0));
+  }
+}
+
+/// An LSTD fit of T = 10,000, n = 300, with one λ, and with 20 of them from one reduction.
+void LstdFit(benchmark::State& state) {
+  const EchoStateNetwork esn = network(300);
+  MatrixXd states = MatrixXd::Zero(300, kSteps + 1);
+  esn.drive(inputs(), states);
+  const VectorXd rewards = VectorXd::Random(kSteps);
+  const auto path = waggle::ridge_path();
+  for (auto _ : state) {
+    waggle::TdMoments moments(300, 0.5);
+    moments.add(states.leftCols(kSteps), states.leftCols(kSteps), states.rightCols(kSteps),
+                rewards);
+    if (state.range(0) == 1) {
+      benchmark::DoNotOptimize(waggle::solve_td({moments}, {.ridge = 1e-3}).weights.data());
+    } else {
+      const waggle::linalg::ShiftedSolver solver(moments.system(), moments.target());
+      for (Index i = 0; i < state.range(0); ++i) {
+        benchmark::DoNotOptimize(solver.solve(path[static_cast<std::size_t>(i)]).data());
+      }
+    }
   }
 }
 
@@ -134,6 +192,9 @@ BENCHMARK(DriveWaggle)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK(Step)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GreedyDecision)->Unit(benchmark::kMicrosecond);
 BENCHMARK(DrawCandidates)->Unit(benchmark::kMicrosecond);
+BENCHMARK(SearchSampled)->Unit(benchmark::kMicrosecond);
+BENCHMARK(SearchExact)->Unit(benchmark::kMicrosecond);
+BENCHMARK(LstdFit)->Arg(1)->Arg(20)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitEigenBdcsvd)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitWaggle)->Unit(benchmark::kMillisecond);
 
@@ -159,6 +220,8 @@ class RatioReporter : public benchmark::ConsoleReporter {
           "at least 1.8");
     print("Bellman fit, T = 10,000: BDCSVD / waggle", "FitEigenBdcsvd/", "FitWaggle/",
           "at least 3");
+    print("exact maximum / 100 sampled candidates", "SearchExact/", "SearchSampled/", "below 1");
+    print("LSTD, 20 values of the ridge / 1 value", "LstdFit/20", "LstdFit/1", "below 2");
     print("greedy decision incl. drawing / step", "GreedyDecision/", "Step/", "");
     const auto greedy = seconds_.find("GreedyDecision/"), draw = seconds_.find("DrawCandidates/"),
                step = seconds_.find("Step/");
@@ -182,6 +245,7 @@ class RatioReporter : public benchmark::ConsoleReporter {
 }  // namespace
 
 int main(int argc, char** argv) {
+  waggle::linalg::leave_threads_to_caller();  // one thread for all: Eigen's has one too
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   RatioReporter reporter;

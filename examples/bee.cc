@@ -8,11 +8,11 @@ int main() {
   waggle::Simulation simulation(world, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
 
-  const auto learnt = waggle::improve_once(  // 2,000 random steps, one solve
-      simulation, random, {.steps = 2000, .reservoir = {.seed = 1}, .standardise = true});
+  const auto learnt = waggle::learn(  // 2,000 random steps, one solve
+      simulation, random, {.steps = 2000, .sweeps = 10, .reservoir = {.seed = 1}});
 
   auto policy = learnt.policy();  // greedy on the learnt value
   const auto flight = simulation.run(policy, {.steps = 2000});
-  std::printf("random %.2f, learnt %.2f\n", learnt.experience.trajectory.rewards().mean(),
+  std::printf("random %.2f, learnt %.2f\n", learnt.rounds.front().mean_reward,
               flight.trajectory.rewards().mean());
 }

@@ -1,5 +1,6 @@
 // A heater with inertia: its warmth h cannot be measured, only the room's temperature y (as the
-// difference from what is wanted). A controller is learnt from 3,000 steps of random heating.
+// difference from what is wanted). A controller is learnt from 3,000 steps: 500 of random heating,
+// then five rounds of 500 that act, mostly, on what was learnt before.
 #include <cstdio>
 
 #include <waggle/waggle.h>
@@ -34,13 +35,15 @@ int main() {
   Thermostat thermostat;
   waggle::Simulation simulation(thermostat, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
-  const auto learnt = waggle::improve_once(simulation, random,
-                                           {.steps = 3000,
-                                            .reservoir = {.units = 100, .seed = 1},
-                                            .standardise = true,
-                                            .value = {.discount = 0.9, .solve = {.ridge = 1e-3}}});
+  const auto learnt = waggle::learn(simulation, random,
+                                    {.steps = 3000,
+                                     .rounds = 6,
+                                     .sweeps = 1,
+                                     .reservoir = {.units = 100, .seed = 1},
+                                     .value = {.discount = 0.9},
+                                     .exploration = {.epsilon = 0.1}});
   auto policy = learnt.policy();
   const auto controlled = simulation.run(policy, {.steps = 3000});
-  std::printf("random: mean reward %.4f\n", learnt.experience.trajectory.rewards().mean());
+  std::printf("random: mean reward %.4f\n", learnt.rounds.front().mean_reward);
   std::printf("learnt: mean reward %.4f\n", controlled.trajectory.rewards().mean());
 }

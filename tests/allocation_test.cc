@@ -53,23 +53,28 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
   EXPECT_EQ(count_allocations([&] { network->drive(z, states); }), 0);
 
   const VectorXd weights = VectorXd::Random(network->units());
-  GreedyPolicy policy(network, {.reward = true}, ActionSpace::box(-1, 1), weights);
   const Percept percept{.reward = 0.5, .observation = VectorXd(0)};
   VectorXd action(1);
-  EXPECT_EQ(count_allocations([&] {
-              for (std::uint64_t k = 0; k < 10; ++k) {
-                Draws draws = Random(1).at(Purpose::policy, k);
-                policy.act(percept, draws, action);
-              }
-            }),
-            0);
+  for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
+    GreedyPolicy policy(network, {.reward = true}, ActionSpace::box(-1, 1), weights,
+                        {.maximiser = maximiser, .smoothing = 0.1});
+    EXPECT_EQ(count_allocations([&] {
+                for (std::uint64_t k = 0; k < 10; ++k) {
+                  Draws draws = Random(1).at(Purpose::policy, k);
+                  policy.act(percept, draws, action);
+                }
+              }),
+              0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, EveryNetwork,
     testing::Values(ReservoirOptions{.units = 300}, ReservoirOptions{.units = 50, .leak = 0.5},
                     ReservoirOptions{.units = 50, .activation = Activation::tanh},
-                    ReservoirOptions{.units = 50, .density = 0.2}));
+                    ReservoirOptions{.units = 50, .density = 0.2},
+                    ReservoirOptions{
+                        .units = 50, .slowest_leak = 0.1, .members = 3, .direct_inputs = true}));
 
 }  // namespace
 }  // namespace waggle

@@ -58,6 +58,8 @@ class TomlReader {
       const auto value = node.value<double>();
       if (!value) throw Error(fmt::format("{}: must be a number", path));
       field = *value;
+    } else if constexpr (std::is_same_v<T, std::optional<Exploration>>) {
+      read(node, path, field.emplace());
     } else if constexpr (std::is_same_v<T, std::optional<double>>) {
       const auto text = node.value_exact<std::string>();
       if (text && *text == "none") {
@@ -105,6 +107,8 @@ class JsonWriter {
       json_[name] = name_of(field);
     } else if constexpr (std::is_same_v<T, std::optional<double>>) {
       json_[name] = field ? nlohmann::ordered_json(*field) : nlohmann::ordered_json(nullptr);
+    } else if constexpr (std::is_same_v<T, std::optional<Exploration>>) {
+      if (field) (*this)(name, *field);
     } else if constexpr (std::is_arithmetic_v<T>) {
       json_[name] = field;
     } else {

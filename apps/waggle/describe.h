@@ -81,7 +81,7 @@ void describe(Visitor& v, ReservoirOptions& o) {
   v("units", o.units);
   v("activation", o.activation);
   v("leak", o.leak);
-  v("slow_leak", o.slow_leak);
+  v("slowest_leak", o.slowest_leak);
   v("distribution", o.distribution);
   v("recurrent_scaling", o.recurrent_scaling);
   v("input_scaling", o.input_scaling);
@@ -127,6 +127,7 @@ void describe(Visitor& v, LearnOptions& o) {
   v("rounds", o.rounds);
   v("sweeps", o.sweeps);
   v("final_sweeps", o.final_sweeps);
+  v("reweight", o.reweight);
   v("standardise", o.standardise);
   v("action_limit", o.action_limit);
   v("optimism", o.optimism);
@@ -135,6 +136,7 @@ void describe(Visitor& v, LearnOptions& o) {
   v("greedy", o.greedy);
   v("exploration", o.exploration);
   v("final_exploration", o.final_exploration);
+  v("greedy_rounds", o.greedy_rounds);
 }
 
 template <typename Visitor>

@@ -26,8 +26,9 @@ namespace waggle {
 struct LearnOptions {
   Eigen::Index steps = 2000;  ///< the whole budget of rows, over all rounds
   int rounds = 1;             ///< ≥ 1; the first is the initial policy's
-  int sweeps = 0;        ///< of policy iteration after each round; 0 evaluates the experience only
-  int final_sweeps = 0;  ///< after the last round; at least `sweeps` are made
+  int sweeps = 0;         ///< of policy iteration after each round; 0 evaluates the experience only
+  int final_sweeps = 0;   ///< after the last round; at least `sweeps` are made
+  bool reweight = false;  ///< weight rows by inverse variance, from the second sweep of a round on
   /// Scale each input channel by its own mean and spread in the experience before C.
   bool standardise = true;
   ReservoirOptions reservoir;
@@ -36,8 +37,10 @@ struct LearnOptions {
   /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
   /// the experience of the initial policy, unless the sampled maximiser needs none.
   std::optional<double> action_limit;
-  Exploration exploration;        ///< in the second round,
-  Exploration final_exploration;  ///< in the last; in between it moves in a straight line
+  Exploration exploration;  ///< from the second round on
+  /// If given, exploration moves to this in a straight line, reached in the last exploring round.
+  std::optional<Exploration> final_exploration;
+  int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
   /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β.
   double optimism = 0.0;
 

@@ -23,7 +23,7 @@ struct RidgeOptions {
   double ridge = 1e-9;  ///< λ ≥ 0
   Solver solver = Solver::svd;
   RidgeScale scale = RidgeScale::absolute;
-  /// Choose λ from the data over a path of 20 relative values, 1e-8 … 1, and ignore `ridge`: by
+  /// Choose λ from the data over a path of 20 relative values, 1e-8 … 1e-2, and ignore `ridge`: by
   /// generalised cross-validation for least squares, by five-fold cross-validation of the projected
   /// Bellman error for LSTD. One factorisation serves the whole path.
   bool choose = false;

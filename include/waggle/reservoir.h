@@ -49,8 +49,9 @@ struct ReservoirOptions {
   Eigen::Index units = 300;                  ///< n ≥ 1
   Activation activation = Activation::relu;  ///< σ
   double leak = 1.0;                         ///< in (0, 1]; 1 is no leak
-  /// The leak of every second unit, if given: half of the units remember for longer.
-  std::optional<double> slow_leak;
+  /// If given, the units' leaks are spread evenly in logarithm from this to `leak`: some units
+  /// follow the input, others remember for longer.
+  std::optional<double> slowest_leak;
   Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
   double recurrent_scaling = 0.05;                    ///< s of A before it is rescaled
   double input_scaling = 0.05;                        ///< s of C

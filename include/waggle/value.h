@@ -20,7 +20,7 @@ struct ValueOptions {
   double discount = 0.5;  ///< γ in [0, 1)
   Method method = Method::lstd;
   RidgeOptions solve = {.choose = true};  ///< λ and how to solve
-  double trace = 0.0;        ///< the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD
+  double trace = 0.0;                     ///< the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD
   Eigen::Index washout = 0;  ///< rows at each episode's start to drive through but not to fit
   /// Fit every member of an ensemble by itself and average, rather than all of them at once.
   /// LSTD only.
@@ -54,7 +54,12 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
 struct PolicyIterationOptions {
   ValueOptions value;  ///< trace must be 0: the trajectory is another policy's
   GreedyOptions greedy;
-  int sweeps = 20;          ///< at most, ≥ 1
+  int sweeps = 20;  ///< at most, ≥ 1
+  /// Weight each row by the inverse of its Bellman error's variance, which is itself fitted, by
+  /// ridge regression of the squared errors of the first sweep on the features (feasible
+  /// generalised least squares). Rows where the outcome is noisy then count for less. From the
+  /// second sweep on.
+  bool reweight = false;
   double tolerance = 1e-3;  ///< done when W changes by less, relative to its norm
 
   /// Throws Error where a field is out of its range for this space.

@@ -19,6 +19,8 @@ void LearnOptions::validate() const {
   require(steps >= rounds, "steps = {}: must be at least 1 for each of {} rounds", steps, rounds);
   require(sweeps >= 0, "sweeps = {}: must not be negative", sweeps);
   require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
+  require(greedy_rounds >= 0 && greedy_rounds < rounds,
+          "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, rounds);
   require(optimism >= 0.0 && std::isfinite(optimism),
           "optimism = {}: must be finite and not negative", optimism);
   if (action_limit) {
@@ -62,8 +64,14 @@ ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
   return result;
 }
 
-Exploration between(const Exploration& first, const Exploration& last, double share) {
-  return {std::lerp(first.epsilon, last.epsilon, share), std::lerp(first.noise, last.noise, share)};
+/// How to explore in a round (counted from 0, which is the initial policy's).
+Exploration exploration_in(int round, const LearnOptions& options) {
+  const int exploring = options.rounds - 1 - options.greedy_rounds;
+  if (round > exploring) return {};
+  if (!options.final_exploration || exploring <= 1) return options.exploration;
+  const double share = (round - 1.0) / (exploring - 1.0);
+  return {std::lerp(options.exploration.epsilon, options.final_exploration->epsilon, share),
+          std::lerp(options.exploration.noise, options.final_exploration->noise, share)};
 }
 
 /// (Σ + λI)⁻¹ of the features along the experience, for the optimistic policy.
@@ -116,9 +124,13 @@ class Learner {
       result_.value = fit_value(*result_.reservoir, result_.layout, experience, options.value);
       return;
     }
-    PolicyIteration iteration = iterate_policy(
-        result_.reservoir, result_.layout, result_.actions, experience,
-        {.value = options.value, .greedy = options.greedy, .sweeps = sweeps}, previous);
+    PolicyIteration iteration =
+        iterate_policy(result_.reservoir, result_.layout, result_.actions, experience,
+                       {.value = options.value,
+                        .greedy = options.greedy,
+                        .sweeps = sweeps,
+                        .reweight = options.reweight},
+                       previous);
     result_.value = std::move(iteration.value);
     result_.rounds.back().sweeps = std::move(iteration.sweeps);
     result_.rounds.back().end = iteration.end;
@@ -189,10 +201,7 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
           {.bonus = options.optimism}, learnt.value.state);
       rollout = simulation.run(policy, {.steps = steps});
     } else {
-      const double share =
-          options.rounds == 2 ? 0.0 : (round - 1.0) / static_cast<double>(options.rounds - 2);
-      GreedyPolicy policy =
-          learnt.policy(between(options.exploration, options.final_exploration, share));
+      GreedyPolicy policy = learnt.policy(exploration_in(round, options));
       rollout = simulation.run(policy, {.steps = steps});
     }
     if (rollout.diverged) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <waggle/value.h>
 
@@ -23,20 +25,48 @@ void PolicyIterationOptions::validate(const ActionSpace& space) const {
 
 namespace {
 
+/// The variance of the Bellman error as a function of the features: ridge regression of its square.
+class VarianceModel {
+ public:
+  explicit VarianceModel(const ReservoirSystem& reservoir)
+      : reservoir_(reservoir), squares_(reservoir.features()), features_(reservoir.features(), 1) {}
+
+  void add(const VectorXd& state, double error) {
+    reservoir_.map_features(state, features_);
+    squares_.add(features_, VectorXd::Constant(1, error * error));
+    mean_ += (error * error - mean_) / static_cast<double>(squares_.samples());
+  }
+  void fit() { weights_ = squares_.solve({.ridge = 2e-3, .scale = RidgeScale::relative}).weights; }
+  bool is_fitted() const { return weights_.size() > 0; }
+  /// Inverse variance, 1 on average or so; 1 before the fit. A fit may dip below 0 where the error
+  /// is small; a tenth of the mean is small enough.
+  double weight(const VectorXd& state) {
+    if (!is_fitted() || mean_ <= 0.0) return 1.0;
+    reservoir_.map_features(state, features_);
+    return mean_ / std::max(weights_.dot(features_.col(0)), 0.1 * mean_);
+  }
+
+ private:
+  const ReservoirSystem& reservoir_;
+  LeastSquares squares_;
+  MatrixXd features_;
+  VectorXd weights_;
+  double mean_ = 0.0;
+};
+
 /// One pass over the data with the greedy actions of the search's weights.
 class Sweep {
  public:
-  Sweep(const InputLayout& layout, const Trajectory& trajectory, const ValueOptions& options)
-      : layout_(layout),
-        trajectory_(trajectory),
+  Sweep(const Trajectory& trajectory, const ValueOptions& options)
+      : trajectory_(trajectory),
         options_(options),
         greedy_(MatrixXd::Zero(trajectory.action_size(), trajectory.steps())) {}
 
-  void run(ActionSearch& search, ValueEquations& equations, VectorXd& state,
-           PolicyIterationSweep& report) {
+  /// Adds every row's equation, and its error to `variance` if there is one.
+  void run(ActionSearch& search, VarianceModel* variance, ValueEquations& equations,
+           VectorXd& state, PolicyIterationSweep& report) {
     const Index n = search.reservoir().units();
-    const ActionSpace& space = search.space();
-    VectorXd logged(n), greedy(n), action(greedy_.rows());
+    VectorXd logged(n), greedy = VectorXd::Zero(n), action(greedy_.rows());
     state.setZero(n);
     double squares = 0.0;
     Index moved = 0;
@@ -53,12 +83,14 @@ class Sweep {
           Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(k));
           next_value = search.maximise(draws, action);
           search.apply(action, greedy);
-          moved += differs(space, action, greedy_.col(k)) ? 1 : 0;
+          moved += differs(search.space(), action, greedy_.col(k)) ? 1 : 0;
           greedy_.col(k) = action;
         }
         const double error = reward + options_.discount * next_value - search.value_of(state);
         squares += error * error;
-        equations.add(state, reward, greedy, terminated, false);
+        const double weight = variance != nullptr ? variance->weight(state) : 1.0;
+        if (variance != nullptr && !variance->is_fitted()) variance->add(state, error);
+        equations.add(state, reward, greedy, terminated, false, weight);
       }
       state.swap(logged);
       if (end != EpisodeEnd::none) {
@@ -79,7 +111,6 @@ class Sweep {
     return ((a - b).cwiseAbs().array() > 0.01 * (space.upper - space.lower).array()).any();
   }
 
-  const InputLayout& layout_;
   const Trajectory& trajectory_;
   const ValueOptions& options_;
   MatrixXd greedy_;  // the greedy actions of the sweep before
@@ -115,12 +146,15 @@ PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
     keep_chosen_ridge(result.value, value);
     search.set_weights(result.value.weights);
   }
-  Sweep sweep(layout, trajectory, value);
+  Sweep sweep(trajectory, value);
+  std::optional<VarianceModel> variance;
+  if (options.reweight) variance.emplace(*reservoir);
   std::vector<VectorXd> visited;
   for (int i = 0; i < options.sweeps; ++i) {
     PolicyIterationSweep& report = result.sweeps.emplace_back();
     ValueEquations equations(*reservoir, value, trajectory.steps());
-    sweep.run(search, equations, result.value.state, report);
+    sweep.run(search, variance ? &*variance : nullptr, equations, result.value.state, report);
+    if (variance && i == 0) variance->fit();
     const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
     equations.solve(result.value);
     if (!value.solve.choose) result.value.diagnostics.ridge_path = path;

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include <Eigen/LU>
 #include <gtest/gtest.h>
 
 #include <waggle/policy.h>
@@ -96,7 +97,7 @@ TEST_P(EveryGreedyPolicy, SharedPreactivationChoosesAsTheDefinitionDoes) {
       ReservoirOptions{.units = 40, .activation = c.activation, .leak = c.leak, .seed = 3},
       layout.size());
   const VectorXd weights = VectorXd::Random(40);
-  const GreedyOptions options{.candidates = 37, .candidate_spread = std::nullopt};
+  const GreedyOptions options{.maximiser = Maximiser::sampled, .candidates = 37};
   GreedyPolicy fast(std::make_shared<EchoStateNetwork>(network), layout, c.space, weights, options);
   GreedyPolicy slow(std::make_shared<Opaque>(network), layout, c.space, weights, options);
   VectorXd fast_action(c.space.size()), slow_action(c.space.size());
@@ -132,8 +133,9 @@ TEST(GreedyPolicy, TakesTheBestOfItsCandidates) {
   const InputLayout layout{.reward = false};
   VectorXd action(1);
   for (const double sign : {1.0, -1.0}) {
-    GreedyPolicy policy(network, layout, ActionSpace::unbounded(1), VectorXd::Constant(1, sign),
-                        {.candidates = 50, .candidate_spread = 0.5});
+    GreedyPolicy policy(
+        network, layout, ActionSpace::unbounded(1), VectorXd::Constant(1, sign),
+        {.maximiser = Maximiser::sampled, .candidates = 50, .candidate_spread = 0.5});
     Draws draws = Random(2).at(Purpose::policy, 0);
     Draws same = draws;
     policy.act({}, draws, action);
@@ -141,6 +143,117 @@ TEST(GreedyPolicy, TakesTheBestOfItsCandidates) {
     for (int j = 0; j < 50; ++j) best = std::max(best, sign * 0.5 * same.normal());
     EXPECT_EQ(action[0], sign * best);
   }
+}
+
+/// A network with everything: an ensemble, leaks, direct inputs.
+EchoStateNetwork rich_network(const InputLayout& layout, Activation activation) {
+  return EchoStateNetwork(ReservoirOptions{.units = 30,
+                                           .activation = activation,
+                                           .slowest_leak = 0.2,
+                                           .input_scaling = 1.0,
+                                           .members = 2,
+                                           .direct_inputs = true,
+                                           .seed = 8},
+                          layout.size());
+}
+
+TEST(GreedyPolicy, ExactBeatsEverySampleOnScalarAndVectorActions) {
+  for (const Index size : {1, 2}) {
+    for (const Activation activation : {Activation::relu, Activation::identity}) {
+      const InputLayout layout{.reward = true, .action_size = size, .observation_size = 1};
+      const auto network = std::make_shared<EchoStateNetwork>(rich_network(layout, activation));
+      const ActionSpace box =
+          ActionSpace::box(VectorXd::Constant(size, -1.0), VectorXd::Constant(size, 2.0));
+      const VectorXd weights = VectorXd::Random(network->units());
+      GreedyPolicy exact(network, layout, box, weights);
+      GreedyPolicy sampled(network, layout, box, weights,
+                           {.maximiser = Maximiser::sampled, .candidates = 100});
+      VectorXd action(size);
+      double gain = 0.0;
+      for (std::uint64_t k = 0; k < 30; ++k) {
+        const VectorXd start = VectorXd::Random(network->units()).cwiseAbs();
+        GreedyPolicy e(network, layout, box, weights, {}, start);
+        GreedyPolicy s(network, layout, box, weights, {.maximiser = Maximiser::sampled}, start);
+        Draws draws = Random(1).at(Purpose::policy, k), same = draws;
+        e.act(percept(0.3, 1.0), draws, action);
+        EXPECT_NEAR(e.value(), weights.dot(e.state()), 1e-12);
+        s.act(percept(0.3, 1.0), same, action);
+        EXPECT_GE(e.value(), s.value() - 1e-12);
+        gain += e.value() - s.value();
+      }
+      EXPECT_GT(gain, 0.0);
+    }
+  }
+}
+
+TEST(GreedyPolicy, SmoothingMaximisesTheMean) {
+  // Value −|a| with a spike of height 0.1 at 0.5: the plain maximum is the spike, the mean's is
+  // not.
+  const auto network = std::make_shared<EchoStateNetwork>(
+      MatrixXd::Zero(5, 5), (VectorXd(5) << 1, -1, 1, 1, 1).finished(),
+      (VectorXd(5) << 0, 0, -0.49, -0.5, -0.51).finished());
+  const VectorXd weights = (VectorXd(5) << -1, -1, 62, -124, 62).finished();
+  VectorXd action(1);
+  Draws draws = Random(0).at(Purpose::policy);
+  GreedyPolicy(network, {.reward = false}, ActionSpace::box(-1, 1), weights).act({}, draws, action);
+  EXPECT_NEAR(action[0], 0.5, 1e-12);
+  GreedyPolicy(network, {.reward = false}, ActionSpace::box(-1, 1), weights, {.smoothing = 0.3})
+      .act({}, draws, action);
+  EXPECT_NEAR(action[0], 0.0, 1e-12);
+}
+
+TEST(GreedyPolicy, ExploresAsOftenAndAsFarAsAsked) {
+  const auto network = std::make_shared<EchoStateNetwork>(
+      MatrixXd::Zero(1, 1), MatrixXd::Ones(1, 1), VectorXd::Constant(1, 5.0));
+  const auto spread = [&](const Exploration& exploration) {
+    GreedyPolicy policy(network, {.reward = false}, ActionSpace::box(-4, 4),
+                        VectorXd::Constant(1, -1.0), {}, {}, exploration);  // greedy: −4
+    VectorXd action(1), deviations(4000);
+    for (Index k = 0; k < deviations.size(); ++k) {
+      Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
+      policy.act({}, draws, action);
+      deviations[k] = action[0] + 4.0;
+    }
+    return deviations;
+  };
+  EXPECT_EQ(spread({}).norm(), 0.0);
+  EXPECT_NEAR((spread({.epsilon = 0.25}).array() > 0.0).cast<double>().mean(), 0.25, 0.035);
+  const VectorXd noisy = spread({.noise = 0.5});  // clipped to the bounds: half of a Gaussian
+  EXPECT_NEAR(noisy.mean(), 0.5 / std::sqrt(2.0 * M_PI), 0.03);
+  EXPECT_GE(noisy.minCoeff(), 0.0);
+}
+
+TEST(OptimisticPolicy, PrefersWhatItHasNotSeenAndUpdatesItsCovarianceExactly) {
+  const InputLayout layout{.reward = false, .choices = 3};
+  const auto network = std::make_shared<EchoStateNetwork>(
+      MatrixXd::Zero(3, 3), MatrixXd::Identity(3, 3), VectorXd::Zero(3));
+  // Features are the choice itself. Choice 0 has been seen often, choice 2 least.
+  MatrixXd seen = VectorXd::Map((const double[]){100.0, 10.0, 1.0}, 3).asDiagonal();
+  OptimisticPolicy policy(network, layout, ActionSpace::discrete(3), VectorXd::Zero(3),
+                          seen.inverse(), {.bonus = 1.0});
+  VectorXd action(1);
+  Draws draws = Random(0).at(Purpose::policy);
+  std::vector<int> counts(3);
+  for (int k = 0; k < 120; ++k) {
+    policy.act({}, draws, action);
+    const auto choice = static_cast<Index>(action[0]);
+    if (k == 0) EXPECT_EQ(choice, 2);
+    ++counts[static_cast<std::size_t>(choice)];
+    seen(choice, choice) += 1.0;
+  }
+  EXPECT_LT((policy.covariance() - seen.inverse()).norm(), 1e-12);
+  EXPECT_LT(counts[0], counts[1]);
+  EXPECT_LT(counts[1], counts[2]);
+  OptimisticPolicy sure(network, layout, ActionSpace::discrete(3), Eigen::Vector3d(0, 1, 0),
+                        seen.inverse(), {.bonus = 0.0});
+  sure.act({}, draws, action);
+  EXPECT_EQ(action[0], 1.0);
+  expect_error(
+      [&] {
+        OptimisticPolicy(network, layout, ActionSpace::discrete(3), VectorXd::Zero(3),
+                         MatrixXd::Zero(2, 2));
+      },
+      "2 × 2");
 }
 
 TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
@@ -169,6 +282,11 @@ TEST(GreedyPolicy, BadInputIsNamed) {
   expect_error([&] { GreedyPolicy(network, layout, box, w, {.candidate_spread = -1.0}); },
                "candidate_spread = -1");
   expect_error([&] { GreedyPolicy(network, layout, box, w, {}, VectorXd::Zero(4)); }, "size 4");
+  expect_error([&] { GreedyPolicy(network, layout, box, w, {.smoothing = 2.0}); }, "smoothing = 2");
+  expect_error([&] { GreedyPolicy(network, layout, box, w, {}, {}, {.epsilon = 1.5}); },
+               "epsilon = 1.5");
+  expect_error([&] { GreedyPolicy(network, layout, box, w, {}, {}, {.noise = -1.0}); },
+               "noise = -1");
 }
 
 }  // namespace

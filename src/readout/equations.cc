@@ -1,6 +1,7 @@
 #include "readout/equations.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
 
@@ -30,6 +31,7 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
       next_features_(reservoir.features(), block_),
       traces_(reservoir.features(), options.trace > 0.0 ? block_ : 0),
       rewards_(block_),
+      root_weights_(block_),
       trace_(VectorXd::Zero(reservoir.features())),
       terminated_(static_cast<std::size_t>(block_)),
       starts_(static_cast<std::size_t>(block_)) {
@@ -44,7 +46,8 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
 ValueEquations::~ValueEquations() = default;
 
 void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
-                         const Ref<const VectorXd>& next, bool terminated, bool starts_episode) {
+                         const Ref<const VectorXd>& next, bool terminated, bool starts_episode,
+                         double weight) {
   states_.col(held_) = state;
   if (terminated) {
     nexts_.col(held_).setZero();
@@ -52,6 +55,7 @@ void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
     nexts_.col(held_) = next;
   }
   rewards_[held_] = reward;
+  root_weights_[held_] = std::sqrt(weight);
   terminated_[static_cast<std::size_t>(held_)] = terminated ? 1 : 0;
   starts_[static_cast<std::size_t>(held_)] = starts_episode ? 1 : 0;
   ++rows_;
@@ -67,6 +71,11 @@ void ValueEquations::flush() {
   for (Index i = 0; i < held_; ++i) {
     if (terminated_[static_cast<std::size_t>(i)] != 0) next.col(i).setZero();
   }
+  // A weighted equation is the equation times the root of its weight.
+  const auto roots = root_weights_.head(held_);
+  features *= roots.asDiagonal();
+  next *= roots.asDiagonal();
+  rewards_.head(held_).array() *= roots.array();
   const auto rewards = rewards_.head(held_);
   if (residuals_) {
     residuals_->add(features - options_.discount * next, rewards.transpose());

@@ -20,9 +20,10 @@ class ValueEquations {
   ~ValueEquations();
 
   /// One row: the state before it, the state after it (not read if `terminated`), whether it starts
-  /// an episode. Rows inside the washout are to be left out by the caller.
+  /// an episode, and how much it counts. Rows inside the washout are to be left out by the caller.
   void add(const Eigen::Ref<const Eigen::VectorXd>& state, double reward,
-           const Eigen::Ref<const Eigen::VectorXd>& next, bool terminated, bool starts_episode);
+           const Eigen::Ref<const Eigen::VectorXd>& next, bool terminated, bool starts_episode,
+           double weight = 1.0);
   Eigen::Index rows() const { return rows_; }
 
   /// Fills weights, diagnostics (but the residual) and singular of `fit`.
@@ -38,7 +39,7 @@ class ValueEquations {
   Eigen::Index block_ = 0;  // decides the fold
   Eigen::MatrixXd states_, nexts_;
   Eigen::MatrixXd features_, next_features_, traces_;
-  Eigen::VectorXd rewards_;
+  Eigen::VectorXd rewards_, root_weights_;
   Eigen::VectorXd trace_;
   std::vector<char> terminated_, starts_;
   std::unique_ptr<LeastSquares> residuals_;  // bellman_residual

@@ -125,7 +125,7 @@ MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
 std::vector<double> ridge_path() {
   std::vector<double> path(20);
   for (std::size_t i = 0; i < path.size(); ++i) {
-    path[i] = std::pow(10.0, -8.0 + 8.0 * static_cast<double>(i) / 19.0);
+    path[i] = std::pow(10.0, -8.0 + 6.0 * static_cast<double>(i) / 19.0);
   }
   return path;
 }

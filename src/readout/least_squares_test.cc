@@ -104,6 +104,33 @@ TEST(LeastSquares, SolversAgreeAtThePapersRidge) {
   EXPECT_LT((svd.weights - triangular.weights).norm(), 1e-8 * svd.weights.norm());
 }
 
+TEST(LeastSquares, GeneralisedCrossValidationIsItsDefinition) {
+  // Leaving one out, done one by one with the hat matrix's trace in place of its diagonal.
+  const MatrixXd phi = MatrixXd::Random(10, 80);
+  const VectorXd truth = phi.transpose() * VectorXd::Random(10);
+  const VectorXd targets = truth + 0.5 * VectorXd::Random(80);
+  LeastSquares equations(10);
+  equations.add(phi, targets.transpose());
+  const RidgeFit fit = equations.solve({.choose = true});
+  const double unit = phi.squaredNorm() / 10;
+  double best = 1e300, chosen = 0.0;
+  ASSERT_EQ(fit.ridge_path.size(), 20u);
+  for (const RidgeCandidate& candidate : fit.ridge_path) {
+    const MatrixXd inverse =
+        (phi * phi.transpose() + candidate.ridge * unit * MatrixXd::Identity(10, 10)).inverse();
+    const MatrixXd hat = phi.transpose() * inverse * phi;
+    const double free = 1.0 - hat.trace() / 80;
+    const double gcv = (targets - hat * targets).squaredNorm() / 80 / (free * free);
+    EXPECT_NEAR(candidate.error, gcv, 1e-9);
+    if (gcv < best) {
+      best = gcv;
+      chosen = candidate.ridge * unit;
+    }
+  }
+  EXPECT_NEAR(fit.ridge, chosen, 1e-12 * chosen);
+  EXPECT_LT((fit.weights - equations.solve({chosen}).weights).norm(), 1e-10);
+}
+
 TEST(LeastSquares, HowTheStreamIsCutDoesNotMatter) {
   const MatrixXd phi = MatrixXd::Random(9, 1000);
   const MatrixXd targets = MatrixXd::Random(2, 1000);

@@ -17,7 +17,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-TEST(BellmanResidual, TerminatedEpisodesHaveNoValueAfterTheirEnd) {
+class EveryMethod : public testing::TestWithParam<Method> {};
+
+TEST_P(EveryMethod, TerminatedEpisodesHaveNoValueAfterTheirEnd) {
   // A table of values over what is left: exact for every γ, if termination is honoured.
   constexpr int length = 6;
   toy::Countdown environment(length);
@@ -28,15 +30,16 @@ TEST(BellmanResidual, TerminatedEpisodesHaveNoValueAfterTheirEnd) {
   const InputLayout layout = InputLayout::of(simulation.spec());
   const toy::LastObservation reservoir(length + 1, layout.size());
   const double gamma = 0.8;
-  const ValueFit fit = fit_bellman_residual(reservoir, layout, rollout.trajectory,
-                                            {.discount = gamma, .solve = {1e-12}, .washout = 1});
+  const ValueFit fit =
+      fit_value(reservoir, layout, rollout.trajectory,
+                {.discount = gamma, .method = GetParam(), .solve = {1e-12}, .washout = 1});
   // x_k remembers what was left at k−1, and the rewards from k on are `left` ones.
   for (int left = 1; left <= length; ++left) {
     EXPECT_NEAR(fit.weights[left], (1 - std::pow(gamma, left)) / (1 - gamma), 1e-6) << left;
   }
 }
 
-TEST(BellmanResidual, TruncatedEpisodesKeepTheirValue) {
+TEST_P(EveryMethod, TruncatedEpisodesKeepTheirValue) {
   // A constant reward of 1 for ever, cut into episodes of 5 rows: the value stays 1/(1−γ).
   Trajectory trajectory(1, 1);
   const VectorXd zero = VectorXd::Zero(1);
@@ -45,8 +48,8 @@ TEST(BellmanResidual, TruncatedEpisodesKeepTheirValue) {
   }
   const InputLayout layout{.reward = false, .observation_size = 1};
   const toy::LastObservation reservoir(1, 2);
-  const ValueOptions options{.discount = 0.9, .solve = {0.0}, .washout = 1};
-  EXPECT_NEAR(fit_bellman_residual(reservoir, layout, trajectory, options).weights[0], 10.0, 1e-9);
+  const ValueOptions options{.discount = 0.9, .method = GetParam(), .solve = {0.0}, .washout = 1};
+  EXPECT_NEAR(fit_value(reservoir, layout, trajectory, options).weights[0], 10.0, 1e-9);
 }
 
 TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
@@ -59,8 +62,11 @@ TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
   const EchoStateNetwork reservoir(ReservoirOptions{.units = 15, .seed = 2}, 3);
   const double gamma = 0.7, ridge = 1e-4;
   const Index washout = 10;
-  const ValueFit fit = fit_bellman_residual(
-      reservoir, layout, trajectory, {.discount = gamma, .solve = {ridge}, .washout = washout});
+  const ValueFit fit = fit_value(reservoir, layout, trajectory,
+                                 {.discount = gamma,
+                                  .method = Method::bellman_residual,
+                                  .solve = {ridge},
+                                  .washout = washout});
 
   // The same, written out: states of each episode by hand, rows, normal equations.
   MatrixXd rows(15, 0);
@@ -86,7 +92,7 @@ TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
   EXPECT_LT(gradient.norm(), 1e-9);
 }
 
-TEST(BellmanResidual, ScalingRewardsScalesValues) {
+TEST_P(EveryMethod, ScalingRewardsScalesValues) {
   const EchoStateNetwork reservoir(ReservoirOptions{.units = 15}, 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
   Trajectory one(1, 1), hundred(1, 1);
@@ -95,17 +101,62 @@ TEST(BellmanResidual, ScalingRewardsScalesValues) {
     one.append(o[0], a, o);
     hundred.append(100.0 * o[0], a, o);
   }
-  const VectorXd w = fit_bellman_residual(reservoir, layout, one, {}).weights;
-  const VectorXd w_hundred = fit_bellman_residual(reservoir, layout, hundred, {}).weights;
+  const ValueOptions options{.method = GetParam(), .solve = {1e-9}};
+  const VectorXd w = fit_value(reservoir, layout, one, options).weights;
+  const VectorXd w_hundred = fit_value(reservoir, layout, hundred, options).weights;
   EXPECT_LT((100.0 * w - w_hundred).norm(), 1e-8 * w_hundred.norm());
 }
 
-TEST(BellmanResidual, BadInputIsNamed) {
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
+                         testing::Values(Method::bellman_residual, Method::lstd));
+
+TEST(Lstd, TracesSolveTheirOwnEquation) {
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 700; ++k) {
+    trajectory.append(std::sin(0.3 * k), VectorXd::Random(1), VectorXd::Random(1),
+                      k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
+  }
+  const InputLayout layout{.reward = false, .observation_size = 1};
+  const EchoStateNetwork reservoir(ReservoirOptions{.units = 12, .seed = 2}, 2);
+  const double gamma = 0.8, trace = 0.6;
+  const ValueFit fit =
+      fit_value(reservoir, layout, trajectory,
+                {.discount = gamma, .method = Method::lstd, .solve = {1e-3}, .trace = trace});
+  VectorXd x = VectorXd::Zero(12), next(12), e = VectorXd::Zero(12);
+  VectorXd left = 1e-3 * fit.weights;
+  for (int k = 0; k < 700; ++k) {
+    if (k == 400) {
+      x.setZero();
+      e.setZero();
+    }
+    reservoir.step(x, Eigen::Vector2d(trajectory.actions()(0, k), trajectory.observations()(0, k)),
+                   next);
+    e = gamma * trace * e + x;
+    const double after = k == 399 ? 0.0 : fit.weights.dot(next);
+    left += e * (fit.weights.dot(x) - gamma * after - trajectory.rewards()[k]);
+    x.swap(next);
+  }
+  EXPECT_LT(left.norm(), 1e-9);
+}
+
+TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 300; ++k)
+    trajectory.append(std::sin(k), VectorXd::Random(1), VectorXd::Random(1));
+  const InputLayout layout{.reward = false, .observation_size = 1};
+  const EchoStateNetwork reservoir(ReservoirOptions{.units = 12, .seed = 2}, 2);
+  const ValueFit fit = fit_value(reservoir, layout, trajectory, {.solve = {1e-3}});
+  const VectorXd v = values_along(reservoir, layout, trajectory, VectorXd::Zero(12), fit.weights);
+  const VectorXd errors = trajectory.rewards().head(299) + 0.5 * v.tail(299) - v.head(299);
+  EXPECT_NEAR(fit.diagnostics.residual, std::sqrt(errors.squaredNorm() / 299), 1e-12);
+}
+
+TEST(Value, BadInputIsNamed) {
   const EchoStateNetwork reservoir(ReservoirOptions{.units = 5}, 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
   Trajectory trajectory(1, 1);
   const auto fit = [&](const ValueOptions& options) {
-    fit_bellman_residual(reservoir, layout, trajectory, options);
+    fit_value(reservoir, layout, trajectory, options);
   };
   expect_error([&] { fit({}); }, "empty");
   trajectory.append(1.0, VectorXd::Zero(1), VectorXd::Zero(1));
@@ -114,12 +165,12 @@ TEST(BellmanResidual, BadInputIsNamed) {
   }
   expect_error([&] { fit({.solve = {.ridge = -1e-9}}); }, "ridge = -1e-09");
   expect_error([&] { fit({.washout = -1}); }, "washout = -1");
+  expect_error([&] { fit({.trace = 1.5}); }, "trace = 1.5");
+  expect_error([&] { fit({.method = Method::bellman_residual, .trace = 0.5}); }, "only LSTD");
   expect_error([&] { fit({.washout = 1}); }, "washout = 1", "none of the 1 rows");
   const InputLayout other{.reward = true, .observation_size = 1};
-  expect_error([&] { fit_bellman_residual(reservoir, other, trajectory, {}); }, "2 input channels",
-               "3");
-  expect_error([&] { fit_bellman_residual(reservoir, {}, trajectory, {}); },
-               "observations of size 1");
+  expect_error([&] { fit_value(reservoir, other, trajectory, {}); }, "2 input channels", "3");
+  expect_error([&] { fit_value(reservoir, {}, trajectory, {}); }, "observations of size 1");
 }
 
 }  // namespace

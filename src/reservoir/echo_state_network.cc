@@ -95,7 +95,10 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 void ReservoirOptions::validate() const {
   require(units >= 1, "units = {}: must be at least 1", units);
   require_leak(leak);
-  if (slow_leak) require_leak(*slow_leak);
+  if (slowest_leak) {
+    require(*slowest_leak > 0.0 && *slowest_leak <= leak,
+            "slowest_leak = {}: must be positive and at most leak = {}", *slowest_leak, leak);
+  }
   require_scaling("recurrent_scaling", recurrent_scaling);
   require_scaling("input_scaling", input_scaling);
   require_scaling("bias_scaling", bias_scaling);
@@ -142,8 +145,12 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
     }
   }
   leak_.setConstant(nonlinear_units(), options.leak);
-  if (options.slow_leak) {
-    for (Index i = 1; i < leak_.size(); i += 2) leak_[i] = *options.slow_leak;
+  if (options.slowest_leak && n > 1) {
+    const double low = std::log(*options.slowest_leak);
+    const double high = std::log(options.leak);
+    for (Index i = 0; i < leak_.size(); ++i) {
+      leak_[i] = std::exp(std::lerp(low, high, static_cast<double>(i % n) / (n - 1.0)));
+    }
   }
   leaky_ = leak_.minCoeff() < 1.0;
   if (options.direct_inputs) {

@@ -75,6 +75,43 @@ INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
                                          Case{Activation::identity, 0.9, 1.0,
                                               Distribution::uniform}));
 
+TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
+  ReservoirOptions options{.units = 20, .slowest_leak = 0.1, .members = 3, .direct_inputs = true};
+  options.seed = 4;
+  const EchoStateNetwork network(options, 2);
+  EXPECT_EQ(network.units(), 63);
+  EXPECT_EQ(network.constant_feature(), 62);
+  EXPECT_NEAR(network.leak()[0], 0.1, 1e-15);
+  EXPECT_NEAR(network.leak()[19], 1.0, 1e-15);
+  EXPECT_NEAR(network.leak()[1] / network.leak()[0], network.leak()[39] / network.leak()[38],
+              1e-12);
+  const MatrixXd a = network.recurrent();
+  EXPECT_NE(a.block(0, 0, 20, 20), a.block(20, 20, 20, 20));
+  EXPECT_NEAR(operator_norm(a.block(40, 40, 20, 20)), 1.0, 1e-12);
+  EXPECT_EQ(a.block(0, 20, 20, 43).norm() + a.bottomRows(3).norm(), 0.0);
+  const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
+  const EchoStateNetwork scaled = network.with_input_scaling(scaling);
+  const VectorXd x = VectorXd::Random(63), z = VectorXd::Random(2);
+  VectorXd next(63);
+  scaled.step(x, z, next);
+  const VectorXd u = (z - scaling.mean).cwiseQuotient(scaling.spread);
+  const VectorXd pre = a * x + network.input() * u + network.bias();
+  for (int i = 0; i < 60; ++i) {
+    const double l = network.leak()[i];
+    EXPECT_NEAR(next[i], (1 - l) * x[i] + l * std::max(pre[i], 0.0), 1e-13);
+  }
+  EXPECT_LT((next.segment(60, 2) - u).norm(), 1e-14);
+  EXPECT_NEAR(next[62], 1.0, 1e-14);
+}
+
+TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
+  const EchoStateNetwork network(
+      ReservoirOptions{.units = 30, .orthogonal = true, .operator_norm = 0.9}, 1);
+  const MatrixXd a = network.recurrent();
+  EXPECT_LT((a.transpose() * a - 0.81 * MatrixXd::Identity(30, 30)).norm(), 1e-12);
+  EXPECT_NEAR(spectral_radius(a), 0.9, 1e-10);
+}
+
 TEST(EchoStateNetwork, DriveRepeatsStep) {
   const EchoStateNetwork network(ReservoirOptions{.units = 40}, 2);
   const MatrixXd z = MatrixXd::Random(2, 30);
@@ -183,6 +220,9 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
   expect_error([&] { with([](auto& o) { o.operator_norm = kNan; }); }, "operator_norm = nan");
   expect_error([&] { with([](auto& o) { o.recurrent_scaling = 0.0; }); }, "operator_norm = 1",
                "cannot be scaled");
+  expect_error([&] { with([](auto& o) { o.members = 0; }); }, "members = 0");
+  expect_error([&] { with([](auto& o) { o.slowest_leak = 0.0; }); }, "slowest_leak = 0");
+  expect_error([&] { with([](auto& o) { o.orthogonal = true, o.density = 0.5; }); }, "orthogonal");
   expect_error([] { EchoStateNetwork(ReservoirOptions{}, 0); }, "inputs = 0");
   const MatrixXd a = MatrixXd::Zero(3, 3);
   const MatrixXd c = MatrixXd::Zero(3, 1);

@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/learner.h>
+#include <waggle/market_maker.h>
+
+#include "expect_error.h"
+#include "toy.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+struct Outcome {
+  Learnt learnt;
+  Rollout improved;
+};
+
+Outcome fly(std::uint64_t seed, LearnOptions options) {
+  BeeWorld world;
+  Simulation simulation(world, seed);
+  UniformPolicy initial(simulation.spec().actions);
+  options.reservoir.seed = seed;
+  Learnt learnt = learn(simulation, initial, options);
+  GreedyPolicy policy = learnt.policy();
+  Rollout improved = simulation.run(policy, {.steps = options.steps});
+  return {std::move(learnt), std::move(improved)};
+}
+
+TEST(Learner, SameSeedSameBits) {
+  const LearnOptions options{.steps = 500,
+                             .rounds = 5,
+                             .sweeps = 2,
+                             .reservoir = {.units = 60},
+                             .exploration = {.epsilon = 0.2}};
+  const Outcome one = fly(3, options), two = fly(3, options), other = fly(4, options);
+  EXPECT_EQ(one.learnt.value.weights, two.learnt.value.weights);
+  EXPECT_EQ(VectorXd(one.improved.trajectory.rewards()),
+            VectorXd(two.improved.trajectory.rewards()));
+  EXPECT_NE(one.learnt.value.weights, other.learnt.value.weights);
+}
+
+TEST(Learner, TheBudgetIsTheSumOverRounds) {
+  for (const int rounds : {1, 3, 7}) {
+    const Learnt learnt =
+        fly(1, {.steps = 500, .rounds = rounds, .sweeps = 1, .reservoir = {.units = 20}}).learnt;
+    EXPECT_EQ(learnt.experience.steps(), 500);
+    ASSERT_EQ(std::ssize(learnt.rounds), rounds);
+    Index sum = 0;
+    for (const LearnRound& round : learnt.rounds) sum += round.steps;
+    EXPECT_EQ(sum, 500);
+    EXPECT_EQ(learnt.rounds.back().sweeps.size(), 1u);
+  }
+}
+
+TEST(Learner, StandardisingIsTheOnlyChange) {
+  LearnOptions plain{.steps = 500, .standardise = false, .reservoir = {.units = 60}};
+  LearnOptions scaled = plain;
+  scaled.standardise = true;
+  const Outcome without = fly(3, plain), with = fly(3, scaled);
+  EXPECT_EQ(without.learnt.reservoir->recurrent(), with.learnt.reservoir->recurrent());
+  EXPECT_EQ(VectorXd(without.learnt.experience.rewards()),
+            VectorXd(with.learnt.experience.rewards()));
+  const InputScaling scaling = measure_inputs(with.learnt.layout, with.learnt.experience);
+  EXPECT_EQ(without.learnt.reservoir->with_input_scaling(scaling).input(),
+            with.learnt.reservoir->input());
+}
+
+TEST(Learner, ALogTeachesTheSameAsTheRunThatMadeIt) {
+  const LearnOptions options{.steps = 500, .sweeps = 3, .reservoir = {.units = 40, .seed = 2}};
+  const Outcome run = fly(2, options);
+  const Learnt from_log = learn_from_log(BeeWorld().spec(), run.learnt.experience, options);
+  EXPECT_EQ(from_log.value.weights, run.learnt.value.weights);
+  EXPECT_EQ(from_log.value.state, run.learnt.value.state);
+  expect_error([&] { learn_from_log(BeeWorld().spec(), Trajectory(1, 0), options); }, "empty");
+}
+
+/// A corridor with a hidden start: the light at the beginning says which end has the reward, and is
+/// then gone. Only a controller that remembers can know. Episodic, discrete actions.
+class Corridor final : public Environment {
+ public:
+  EnvironmentSpec spec() const override {
+    EnvironmentSpec spec;
+    spec.name = "corridor";
+    spec.actions = ActionSpace::discrete(2);
+    spec.action_names = {"move"};
+    spec.observation_names = {"light", "place"};
+    spec.reward_is_input = false;
+    return spec;
+  }
+  void reset(Draws& draws, Percept& percept) override {
+    goal_ = draws.uniform() < 0.5 ? -1 : 1;
+    place_ = 0;
+    percept.observation << goal_, 0.0;
+  }
+  void step(const Eigen::Ref<const VectorXd>& action, Draws&, Percept& percept) override {
+    place_ += action[0] > 0.5 ? 1 : -1;
+    percept.terminated = std::abs(place_) == 2;
+    percept.reward = percept.terminated ? (place_ * goal_ > 0 ? 1.0 : -1.0) : -0.05;
+    percept.observation << 0.0, place_;
+  }
+
+ private:
+  int goal_ = 1;
+  int place_ = 0;
+};
+
+TEST(Learner, RemembersWhatItNeedsInAnEpisodicWorldWithDiscreteActions) {
+  Corridor corridor;
+  Simulation simulation(corridor, 1);
+  UniformPolicy initial(simulation.spec().actions);
+  const LearnOptions options{
+      .steps = 3000,
+      .rounds = 3,
+      .sweeps = 5,
+      .reservoir = {.units = 60, .input_scaling = 1.0, .bias_scaling = 1.0, .seed = 1},
+      .value = {.discount = 0.9},
+      .exploration = {.epsilon = 0.2}};
+  const Learnt learnt = learn(simulation, initial, options);
+  GreedyPolicy policy = learnt.policy();
+  const Trajectory t = simulation.run(policy, {.steps = 900}).trajectory;
+  int won = 0, lost = 0;
+  for (Index k = 0; k < t.steps(); ++k) {
+    if (t.end(k) != EpisodeEnd::terminated) continue;
+    (t.rewards()[k] > 0.5 ? won : lost) += 1;
+  }
+  EXPECT_GT(won, 250);  // straight to the right end takes 3 rows
+  EXPECT_EQ(lost, 0);
+}
+
+TEST(Learner, LinUcbExploresWithoutChance) {
+  BeeWorld world;
+  Simulation simulation(world, 1);
+  UniformPolicy initial(simulation.spec().actions);
+  const Learnt learnt = learn(simulation, initial,
+                              {.steps = 600,
+                               .rounds = 4,
+                               .sweeps = 2,
+                               .reservoir = {.units = 40, .direct_inputs = true, .seed = 1},
+                               .optimism = 0.5});
+  EXPECT_EQ(learnt.experience.steps(), 600);
+  EXPECT_TRUE(learnt.value.weights.allFinite());
+}
+
+TEST(Learner, TroubleIsSaid) {
+  MarketMaker market;
+  Simulation simulation(market, 0);
+  LinearPolicy unstable(MatrixXd::Constant(1, 1, -1.0));
+  const Learnt diverged =
+      learn(simulation, unstable, {.steps = 1000, .reservoir = {.units = 10}, .action_limit = 3.0});
+  EXPECT_FALSE(diverged.usable());
+  ASSERT_EQ(diverged.warnings.size(), 1u);
+  EXPECT_NE(diverged.warnings[0].find("diverged"), std::string::npos);
+  expect_error([&] { diverged.policy(); }, "diverged");
+
+  const Outcome little =
+      fly(1, {.steps = 50, .reservoir = {.units = 200}, .value = {.solve = {1e-3}}});
+  ASSERT_GE(little.learnt.warnings.size(), 1u);
+  EXPECT_NE(little.learnt.warnings[0].find("50 rows for 200 features"), std::string::npos);
+}
+
+TEST(Learner, UnboundedActionsGetBoundsFromTheExperience) {
+  MarketMaker market;
+  Simulation simulation(market, 0);
+  LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
+  const Learnt learnt = learn(simulation, initial, {.steps = 300, .reservoir = {.units = 10}});
+  EXPECT_EQ(learnt.actions.lower[0], learnt.experience.actions().minCoeff());
+  EXPECT_EQ(learnt.actions.upper[0], learnt.experience.actions().maxCoeff());
+  const Learnt limited =
+      learn(simulation, initial, {.steps = 300, .reservoir = {.units = 10}, .action_limit = 3.0});
+  EXPECT_EQ(limited.actions.lower[0], -3.0);
+  LinearPolicy still(MatrixXd::Zero(1, 1));
+  expect_error([&] { learn(simulation, still, {.steps = 300, .reservoir = {.units = 10}}); },
+               "no bounds", "action_limit");
+}
+
+TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
+  BeeWorld world;
+  Simulation simulation(world, 0);
+  UniformPolicy initial(simulation.spec().actions);
+  const auto run = [&](const LearnOptions& options) { learn(simulation, initial, options); };
+  expect_error([&] { run({.steps = 0}); }, "steps = 0");
+  expect_error([&] { run({.rounds = 0}); }, "rounds = 0");
+  expect_error([&] { run({.steps = 3, .rounds = 5}); }, "steps = 3", "5 rounds");
+  expect_error([&] { run({.sweeps = -1}); }, "sweeps = -1");
+  expect_error([&] { run({.reservoir = {.units = 0}}); }, "units = 0");
+  expect_error([&] { run({.value = {.discount = 1.0}}); }, "discount = 1");
+  expect_error([&] { run({.action_limit = -1.0}); }, "action_limit = -1");
+  expect_error([&] { run({.rounds = 2, .greedy_rounds = 2}); }, "greedy_rounds = 2");
+  expect_error([&] { run({.optimism = -1.0}); }, "optimism = -1");
+}
+
+}  // namespace
+}  // namespace waggle

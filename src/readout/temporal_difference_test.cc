@@ -1,0 +1,147 @@
+#include <cmath>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include <waggle/temporal_difference.h>
+
+#include "expect_error.h"
+#include "linalg/dense.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+struct Data {
+  MatrixXd phi = MatrixXd::Random(8, 500), next = MatrixXd::Random(8, 500);
+  VectorXd rewards = VectorXd::Random(500);
+
+  TdMoments moments(Index first, Index count, double gamma) const {
+    TdMoments result(8, gamma);
+    const auto f = phi.middleCols(first, count);
+    result.add(f, f, next.middleCols(first, count), rewards.segment(first, count));
+    return result;
+  }
+};
+
+TEST(Td, SolvesItsEquation) {
+  const Data data;
+  const double gamma = 0.7;
+  for (const double ridge : {0.0, 0.5}) {
+    const TdFit fit = solve_td({data.moments(0, 500, gamma)}, {.ridge = ridge});
+    const VectorXd errors = (data.phi - gamma * data.next).transpose() * fit.weights - data.rewards;
+    EXPECT_LT((data.phi * errors + ridge * fit.weights).norm(), 1e-10);
+    EXPECT_FALSE(fit.singular);
+  }
+}
+
+TEST(Td, RelativeRidgeIsMeasuredInMeanSquaredFeatures) {
+  const Data data;
+  const TdMoments moments = data.moments(0, 500, 0.5);
+  const double unit = data.phi.squaredNorm() / 8;
+  const TdFit relative = solve_td({moments}, {.ridge = 0.01, .scale = RidgeScale::relative});
+  const TdFit absolute = solve_td({moments}, {.ridge = 0.01 * unit});
+  EXPECT_LT((relative.weights - absolute.weights).norm(), 1e-12);
+  EXPECT_NEAR(relative.ridge, 0.01 * unit, 1e-10);
+}
+
+TEST(Td, MergedMomentsAreTheMomentsOfTheWhole) {
+  const Data data;
+  TdMoments merged = data.moments(0, 123, 0.4);
+  merged.merge(data.moments(123, 377, 0.4));
+  const TdMoments whole = data.moments(0, 500, 0.4);
+  EXPECT_LT((merged.system() - whole.system()).norm(), 1e-11);
+  EXPECT_LT((merged.target() - whole.target()).norm(), 1e-11);
+  EXPECT_LT((merged.gram() - whole.gram()).norm(), 1e-11);
+  EXPECT_EQ(merged.samples(), 500);
+}
+
+TEST(Td, SingularSystemsAreReportedAndSolvedByMinimumNorm) {
+  Data data;
+  data.phi.row(7) = data.phi.row(6);
+  data.next.row(7) = data.next.row(6);
+  const TdFit fit = solve_td({data.moments(0, 500, 0.5)}, {.ridge = 0.0});
+  EXPECT_TRUE(fit.singular);
+  EXPECT_EQ(fit.rank, 7);
+  EXPECT_NEAR(fit.weights[6], fit.weights[7], 1e-9);  // the minimum norm shares between copies
+  const VectorXd errors = (data.phi - 0.5 * data.next).transpose() * fit.weights - data.rewards;
+  EXPECT_LT((data.phi * errors).norm(), 1e-8);
+}
+
+TEST(Td, AConstantFeatureIsAlmostUnpenalised) {
+  // Rewards 5 for ever, a constant and noise: the value is 5/(1−γ) whatever the ridge.
+  MatrixXd phi = MatrixXd::Random(3, 2000);
+  phi.row(2).setOnes();
+  MatrixXd next = MatrixXd::Random(3, 2000);
+  next.row(2).setOnes();
+  TdMoments moments(3, 0.5);
+  moments.add(phi, phi, next, VectorXd::Constant(2000, 5.0));
+  const RidgeOptions heavy{.ridge = 1.0, .scale = RidgeScale::relative};
+  EXPECT_NEAR(solve_td({moments}, heavy, 2).weights[2], 10.0, 0.05);
+  EXPECT_LT(solve_td({moments}, heavy).weights[2], 8.0);
+}
+
+TEST(Td, TheRidgePathFromOneReductionEqualsTwentySolves) {
+  const Data data;
+  const TdMoments moments = data.moments(0, 500, 0.6);
+  const linalg::ShiftedSolver path(moments.system(), moments.target());
+  for (const double ridge : ridge_path()) {
+    const VectorXd direct = solve_td({moments}, {.ridge = ridge}).weights;
+    EXPECT_LT((path.solve(ridge) - direct).norm(), 1e-10 * direct.norm());
+  }
+}
+
+TEST(Td, CrossValidationFindsMoreRidgeForMoreNoise) {
+  // φ' independent of φ and zero weights wanted for most features: noise asks for shrinkage.
+  std::vector<double> chosen;
+  for (const double noise : {0.0, 3.0}) {
+    const MatrixXd phi = MatrixXd::Random(40, 400);
+    VectorXd rewards = 2.0 * phi.row(0).transpose() + noise * VectorXd::Random(400);
+    std::vector<TdMoments> folds;
+    for (Index f = 0; f < 5; ++f) {
+      TdMoments& fold = folds.emplace_back(40, 0.3);
+      const auto part = phi.middleCols(80 * f, 80);
+      fold.add(part, part, MatrixXd::Zero(40, 80), rewards.segment(80 * f, 80));
+    }
+    const TdFit fit = solve_td(folds, {.choose = true});
+    EXPECT_EQ(fit.ridge_path.size(), 20u);
+    chosen.push_back(fit.ridge);
+  }
+  EXPECT_LT(chosen[0], 1e-3 * chosen[1]);
+}
+
+TEST(Td, MembersAreFittedByThemselvesAndAveraged) {
+  const Data data;
+  const TdMoments moments = data.moments(0, 500, 0.5);
+  const TdFit averaged = solve_td({moments}, {.ridge = 0.1}, -1, 3, 2);  // 3 × 2, and 2 shared
+  VectorXd expected = VectorXd::Zero(8);
+  for (Index member = 0; member < 3; ++member) {
+    const std::vector<Index> which = {2 * member, 2 * member + 1, 6, 7};
+    const MatrixXd system = moments.system()(which, which) + 0.1 * MatrixXd::Identity(4, 4);
+    const VectorXd target = moments.target()(which);
+    const VectorXd w = system.partialPivLu().solve(target) / 3.0;
+    for (std::size_t i = 0; i < 4; ++i) expected[which[i]] += w[static_cast<Index>(i)];
+  }
+  EXPECT_LT((averaged.weights - expected).norm(), 1e-12);
+}
+
+TEST(Td, BadInputIsNamed) {
+  expect_error([] { TdMoments(0, 0.5); }, "features = 0");
+  expect_error([] { TdMoments(3, 1.0); }, "discount = 1");
+  TdMoments moments(2, 0.5);
+  const MatrixXd phi = MatrixXd::Zero(2, 3);
+  expect_error([&] { moments.add(phi, phi, phi, VectorXd::Zero(4)); }, "4 rewards");
+  expect_error([&] { moments.add(phi, phi, phi * std::nan(""), VectorXd::Zero(3)); }, "finite");
+  expect_error([&] { moments.merge(TdMoments(3, 0.5)); }, "cannot merge");
+  expect_error([&] { solve_td({moments}, {}); }, "no samples");
+  expect_error([&] { solve_td({}, {}); }, "no moments");
+  moments.add(phi, phi, phi, VectorXd::Zero(3));
+  expect_error([&] { solve_td({moments}, {.choose = true}); }, "2 folds");
+  expect_error([&] { solve_td({moments}, {.ridge = -1.0}); }, "ridge = -1");
+}
+
+}  // namespace
+}  // namespace waggle
