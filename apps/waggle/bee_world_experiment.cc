@@ -1,3 +1,4 @@
+#include <chrono>
 #include <optional>
 
 #include <waggle/waggle.h>
@@ -18,6 +19,7 @@ constexpr Index kShown = 250;  // steps in the paper's figures
 struct Flight {
   Learnt learnt;
   Rollout improved;
+  double seconds = 0.0;  // of learning
 };
 
 Flight fly(const BeeWorldOptions& options, LearnOptions learner, Index evaluation_steps,
@@ -26,10 +28,12 @@ Flight fly(const BeeWorldOptions& options, LearnOptions learner, Index evaluatio
   Simulation simulation(world, seed);
   UniformPolicy initial(simulation.spec().actions);
   learner.reservoir.seed = seed;
+  const auto start = std::chrono::steady_clock::now();
   Learnt learnt = learn(simulation, initial, learner);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   GreedyPolicy greedy = learnt.policy();
   Rollout improved = simulation.run(greedy, {.steps = evaluation_steps});
-  return {std::move(learnt), std::move(improved)};
+  return {std::move(learnt), std::move(improved), taken.count()};
 }
 
 /// Where the bee was at each step of a flight: its moves, flown again. Trajectories hold only what
@@ -142,7 +146,7 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
                  1.0,
                  {}};
   Metric improved{"mean_nectar",
-                  "mean nectar, improved policy π_1",
+                  "mean nectar, learnt policy",
                   file.paper("mean_nectar"),
                   optimal.mean_nectar,
                   {}};
@@ -150,7 +154,10 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
     initial.values.push_back(flight->learnt.rounds.front().mean_reward);
     improved.values.push_back(flight->improved.trajectory.rewards().mean());
     result.rank_deficient += flight->learnt.value.diagnostics.rank_deficient() ? 1 : 0;
+    for (const std::string& warning : flight->learnt.warnings) ++result.warnings[warning];
+    result.seconds.push_back(flight->seconds);
   }
+  improved.compared = true;
   result.metrics = {std::move(initial), std::move(improved)};
   result.facts = {
       {"optimal_mean_nectar", "  the optimum for the discount, by DP", {}, {}, optimal.mean_nectar},

@@ -27,6 +27,14 @@ std::vector<std::string> ExperimentFile::learner_names() const {
   return names;
 }
 
+std::vector<std::string> ExperimentFile::compared_learners() const {
+  std::vector<std::string> names;
+  if (const toml::array* list = file_["compare"].as_array()) {
+    for (const toml::node& node : *list) names.push_back(node.value_or(std::string()));
+  }
+  return names;
+}
+
 LearnOptions ExperimentFile::learner(const std::string& learner) const {
   const toml::table* table = file_["learners"][learner].as_table();
   if (table == nullptr) {

@@ -32,6 +32,8 @@ class ExperimentFile {
   /// names, for an unknown one.
   LearnOptions learner(const std::string& learner) const;
   std::vector<std::string> learner_names() const;
+  /// The learners to compare, in order.
+  std::vector<std::string> compared_learners() const;
 
   /// The steps over which the learnt policy is scored.
   Eigen::Index evaluation_steps() const;

@@ -11,6 +11,7 @@
 #include <waggle/error.h>
 #include <waggle/version.h>
 
+#include "compare.h"
 #include "io/atomic_file.h"
 #include "linalg/dense.h"
 #include "reproduce.h"
@@ -36,43 +37,68 @@ std::string one_line(std::string text) {
   return text;
 }
 
-struct ReproduceCommand {
+/// What `reproduce` and `compare` share.
+struct ExperimentCommand {
   ReproduceOptions options;
   std::filesystem::path out;
   bool json = false;
 
-  void add_to(CLI::App& app) {
-    CLI::App* command = app.add_subcommand(
-        "reproduce", "Reproduce the paper's results next to the exact solutions");
-    command->add_option("experiment", options.experiment, "bee-world, market-maker or all")
+  void add_options(CLI::App& command) {
+    command.add_option("--seeds", options.seeds, "how many seeds to run")->capture_default_str();
+    command.add_option("--first-seed", options.first_seed, "the first of them")
         ->capture_default_str();
-    command->add_option("--learner", options.learner, "paper or standardised")
+    command.add_option("--threads", options.threads, "0: as many as the machine has")
         ->capture_default_str();
-    command->add_option("--seeds", options.seeds, "how many seeds to run")->capture_default_str();
-    command->add_option("--first-seed", options.first_seed, "the first of them")
-        ->capture_default_str();
-    command->add_option("--threads", options.threads, "0: as many as the machine has")
-        ->capture_default_str();
-    command->add_option("--out", out,
-                        "directory for results.json and the data behind every figure, as CSV");
-    command->add_flag("--json", json, "print JSON instead of the table");
-    command->footer(
-        "Example:\n  waggle reproduce bee-world --learner standardised --seeds 20 --out out");
-    command->callback([this] { run(); });
+    command.add_option("--out", out,
+                       "directory for results.json and the data behind every figure, as CSV");
+    command.add_flag("--json", json, "print JSON instead of the table");
   }
 
-  void run() const {
+  template <typename Run, typename Table>
+  void run(Run run_experiments, Table table) const {
     options.validate();
     if (!out.empty()) require_writable_directory(out);
-    const auto results = reproduce(options, show_progress);
+    const std::vector<ExperimentResult> results = run_experiments(options, show_progress);
     if (!out.empty()) write_results(out, results);
-    fmt::print("{}", json ? to_json(results).dump(2) + "\n" : to_table(results));
+    fmt::print("{}", json ? to_json(results).dump(2) + "\n" : table(results));
     if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the standard output");
     if (!out.empty() && !json) {
       fmt::print(stderr, "wrote results.json and the figures' data to {}\n", out.string());
     }
   }
 };
+
+void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
+  CLI::App* command =
+      app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
+  command
+      ->add_option("experiment", shared.options.experiment,
+                   "bee-world, market-maker, bias, or all (the first two)")
+      ->capture_default_str();
+  command
+      ->add_option("--learner", shared.options.learner,
+                   "paper, standardised, lstd, lspi, iterated, … (see experiments/*.toml)")
+      ->capture_default_str();
+  shared.add_options(*command);
+  command->footer("Example:\n  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
+  command->callback([&shared] { shared.run(reproduce, to_table); });
+}
+
+void add_compare(CLI::App& app, ExperimentCommand& shared) {
+  CLI::App* command = app.add_subcommand(
+      "compare", "Compare all learners on one problem, with the same data budget");
+  command->add_option("experiment", shared.options.experiment, "bee-world or market-maker")
+      ->required();
+  shared.add_options(*command);
+  command->footer("Example:\n  waggle compare bee-world --seeds 10");
+  command->callback([&shared] {
+    const std::string& name = shared.options.experiment;
+    if (name != "bee-world" && name != "market-maker") {
+      throw Error(fmt::format("experiment '{}': must be one of bee-world, market-maker", name));
+    }
+    shared.run(compare, to_comparison);
+  });
+}
 
 int run(int argc, char** argv) {
   linalg::leave_threads_to_caller();  // seeds run side by side; threads below would only collide
@@ -82,8 +108,10 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done, 1 failed while working, 2 bad input or usage.\n"
       "Example:\n  waggle reproduce all --seeds 10");
-  ReproduceCommand reproduce;
-  reproduce.add_to(app);
+  ExperimentCommand reproduce_command;
+  ExperimentCommand compare_command;
+  add_reproduce(app, reproduce_command);
+  add_compare(app, compare_command);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -26,6 +27,7 @@ struct Problem {
 struct Run {
   Learnt learnt;
   Rollout improved;
+  double seconds = 0.0;  // of learning
 
   bool diverged() const { return !learnt.usable() || improved.diverged; }
 };
@@ -37,7 +39,9 @@ Run trade(const Problem& problem, std::uint64_t seed) {
                        problem.initial_policy.noise);
   LearnOptions learner = problem.learner;
   learner.reservoir.seed = seed;
+  const auto start = std::chrono::steady_clock::now();
   Run run{learn(simulation, initial, learner), {Trajectory(1, 1)}};
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (run.diverged()) return run;
   GreedyPolicy greedy = run.learnt.policy();
   run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps});
@@ -155,16 +159,16 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
 
   const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
   Metric cost{"average_cost",
-              "average cost, improved policy π_1",
+              "average cost, learnt policy",
               papers_timing ? file.paper("average_cost") : std::nullopt,
               optimal.control.average_cost,
               {}};
   Metric spread{"inventory_variance",
-                "variance of the inventory under π_1",
+                "variance of the inventory under it",
                 {},
                 optimal.control.inventory_variance,
                 {}};
-  Metric slope{"gain", "gain of π_1: −slope of action on inventory", {}, optimal.control.gain, {}};
+  Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.control.gain, {}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Run& run = *runs[i];
     if (run.diverged()) {
@@ -176,7 +180,10 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
     spread.values.push_back(variance(t.observations().row(0)));
     slope.values.push_back(gain(t));
     result.rank_deficient += run.learnt.value.diagnostics.rank_deficient() ? 1 : 0;
+    for (const std::string& warning : run.learnt.warnings) ++result.warnings[warning];
+    result.seconds.push_back(run.seconds);
   }
+  cost.compared = slope.compared = true;
   result.metrics = {std::move(cost), std::move(spread), std::move(slope)};
   result.facts = {{"exact_one_step_cost",
                    "  average cost of the exact one-step improvement",

@@ -13,7 +13,8 @@
 namespace waggle::app {
 
 void ReproduceOptions::validate() const {
-  const auto known = experiment_names();
+  auto known = experiment_names();
+  known.emplace_back("bias");
   if (experiment != "all" && std::find(known.begin(), known.end(), experiment) == known.end()) {
     throw Error(
         fmt::format("experiment '{}': must be one of {}, all", experiment, fmt::join(known, ", ")));
@@ -47,6 +48,7 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const P
       results.push_back(std::move(result));
     }
   }
+  if (options.experiment == "bias") results.push_back(reproduce_bias(options, progress));
   return results;
 }
 

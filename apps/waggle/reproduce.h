@@ -10,7 +10,7 @@
 namespace waggle::app {
 
 struct ReproduceOptions {
-  std::string experiment = "all";  ///< bee-world, market-maker or all
+  std::string experiment = "all";  ///< bee-world, market-maker, bias, or all: the first two
   std::string learner = "paper";   ///< a table under [learners] of the experiment's file
   int seeds = 100;
   std::uint64_t first_seed = 0;
@@ -35,5 +35,9 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
 /// Under both reward timings.
 std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& options,
                                                      const Progress& progress);
+
+/// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
+/// length.
+ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress);
 
 }  // namespace waggle::app

@@ -51,6 +51,7 @@ ordered_json to_json(const ExperimentResult& result) {
   json["first_seed"] = result.first_seed;
   json["diverged_seeds"] = result.diverged;
   json["rank_deficient"] = result.rank_deficient;
+  json["warnings"] = result.warnings;
   for (const Metric& metric : result.metrics) json["metrics"][metric.name] = to_json(metric);
   json["facts"] = ordered_json::object();
   for (const Fact& fact : result.facts) {
@@ -90,6 +91,9 @@ std::string notes(const ExperimentResult& result) {
                                       std::min<std::ptrdiff_t>(8, std::ssize(result.diverged)),
                                   ", "),
                         result.diverged.size() > 8 ? ", …" : "");
+  }
+  for (const auto& [warning, count] : result.warnings) {
+    text += fmt::format("  ! {} of {} seeds: {}\n", count, result.seeds, warning);
   }
   if (result.rank_deficient > 0) {
     text += fmt::format("  ! {} of {} fits were rank deficient; the ridge decides the rest\n",

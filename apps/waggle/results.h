@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct Metric {
   std::optional<double> paper;
   std::optional<double> reference;  ///< the exact value, from reference/, never from a learner
   std::vector<double> values;       ///< in the order of the seeds; those that diverged are left out
+  bool compared = false;            ///< whether it is a column of the comparison of learners
 };
 
 /// A number that needs no seed, such as an exact optimum.
@@ -44,6 +46,8 @@ struct ExperimentResult {
   int seeds = 0;
   std::vector<std::uint64_t> diverged;  ///< seeds whose policy lost the system
   int rank_deficient = 0;               ///< seeds whose fit had dependent features
+  std::map<std::string, int> warnings;  ///< what learners warned of, and for how many seeds
+  std::vector<double> seconds;          ///< of learning, a seed each; not part of the JSON
   std::vector<Metric> metrics;
   std::vector<Fact> facts;
   std::vector<Figure> figures;  ///< of the first seed

@@ -1,0 +1,138 @@
+#include <cmath>
+
+#include <waggle/waggle.h>
+
+#include "experiment_file.h"
+#include "reproduce.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+/// The features in which the action value of π_0 is exactly linear, after (y, a): 1, y², ya, a².
+/// With them nothing is left to approximate, and an estimator's error is its own.
+class QuadraticFeatures final : public ReservoirSystem {
+ public:
+  Index units() const override { return 4; }
+  Index inputs() const override { return 2; }
+  void step(const Eigen::Ref<const VectorXd>& /*x*/, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    const double a = z[0];
+    const double y = z[1];
+    next << 1.0, y * y, y * a, a * a;
+  }
+};
+
+constexpr Index kLengths[] = {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000};
+constexpr std::size_t kCount = std::size(kLengths);
+
+/// p, the coefficient of −y², by each method from the first rows of one long run.
+struct Estimates {
+  double lstd[kCount];
+  double residual[kCount];
+};
+
+Estimates estimate(const MarketMakerOptions& environment, const reference::NoisyLinearPolicy& pi,
+                   double discount, std::uint64_t seed) {
+  MarketMaker market(environment);
+  Simulation simulation(market, seed);
+  LinearPolicy policy(MatrixXd::Constant(1, 1, pi.gain), pi.noise);
+  const InputLayout layout = InputLayout::of(simulation.spec());
+  Trajectory log(1, 1);
+  Estimates estimates{};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    log.append(simulation.run(policy, {.steps = kLengths[i] - log.steps()}).trajectory);
+    const auto p = [&](Method method) {
+      return -fit_value(QuadraticFeatures(), layout, log,
+                        {.discount = discount, .method = method, .solve = {0.0}, .washout = 1})
+                  .weights[1];
+    };
+    estimates.lstd[i] = p(Method::lstd);
+    estimates.residual[i] = p(Method::bellman_residual);
+  }
+  return estimates;
+}
+
+double root_mean_square(const std::vector<double>& values, double about) {
+  double sum = 0.0;
+  for (const double value : values) sum += (value - about) * (value - about);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+/// The least-squares slope of log error on log length.
+double log_slope(const std::vector<double>& errors) {
+  const auto count = static_cast<Index>(kCount);
+  VectorXd x(count), y(count);
+  for (Index i = 0; i < count; ++i) {
+    x[i] = std::log(static_cast<double>(kLengths[i]));
+    y[i] = std::log(errors[static_cast<std::size_t>(i)]);
+  }
+  x.array() -= x.mean();
+  return x.dot(y) / x.squaredNorm();
+}
+
+}  // namespace
+
+ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress) {
+  const ExperimentFile file("market-maker");
+  const auto environment = file.read<MarketMakerOptions>("environment");
+  const auto policy = file.read<reference::NoisyLinearPolicy>("initial_policy");
+  const double discount = file.learner("paper").value.discount;
+  const double exact = reference::policy_value(environment, discount, policy).action_value.next;
+
+  std::vector<Estimates> estimates(static_cast<std::size_t>(options.seeds));
+  for_each_seed(options, "bias", progress, [&](int i, std::uint64_t seed) {
+    estimates[static_cast<std::size_t>(i)] = estimate(environment, policy, discount, seed);
+  });
+
+  ExperimentResult result;
+  result.experiment = "bias";
+  result.learner = "lstd and bellman_residual";
+  result.options = {{"environment", to_json(environment)},
+                    {"initial_policy", to_json(policy)},
+                    {"discount", discount}};
+  result.first_seed = options.first_seed;
+  result.seeds = options.seeds;
+  Figure figure{"bias", {"steps", "exact", "lstd_error", "bellman_residual_error"}, {}};
+  std::vector<double> lstd_errors, residual_errors;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Metric lstd{fmt::format("p_lstd_{}", kLengths[i]),
+                fmt::format("p by LSTD, {} steps", kLengths[i]),
+                {},
+                exact,
+                {}};
+    Metric residual{fmt::format("p_bellman_residual_{}", kLengths[i]),
+                    fmt::format("p by Bellman residual, {} steps", kLengths[i]),
+                    {},
+                    exact,
+                    {}};
+    for (const Estimates& e : estimates) {
+      lstd.values.push_back(e.lstd[i]);
+      residual.values.push_back(e.residual[i]);
+    }
+    lstd_errors.push_back(root_mean_square(lstd.values, exact));
+    residual_errors.push_back(root_mean_square(residual.values, exact));
+    figure.rows.push_back(
+        {static_cast<double>(kLengths[i]), exact, lstd_errors.back(), residual_errors.back()});
+    result.metrics.push_back(std::move(lstd));
+    result.metrics.push_back(std::move(residual));
+  }
+  result.facts = {{"lstd_slope",
+                   "  log-log slope of LSTD's error in the steps",
+                   {},
+                   log_slope(lstd_errors),
+                   -0.5},
+                  {"bellman_residual_slope",
+                   "  … of the Bellman residual's",
+                   {},
+                   log_slope(residual_errors),
+                   {}}};
+  result.figures = {std::move(figure)};
+  return result;
+}
+
+}  // namespace waggle::app
