@@ -1,6 +1,6 @@
 #include "compare.h"
 
-#include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -21,53 +21,57 @@ std::vector<ExperimentResult> compare(const ReproduceOptions& options, const Pro
   return results;
 }
 
+namespace {
+
+std::string cell(const std::string& text) { return fmt::format(" {:>28}", text); }
+
+std::string spread(const Metric& metric) {
+  if (metric.values.empty()) return cell("none");
+  return cell(fmt::format("{:.3f} ({:.3f}–{:.3f})", quantile(metric.values, 0.5),
+                          quantile(metric.values, 0.05), quantile(metric.values, 0.95)));
+}
+
+/// The table of one problem: a heading, the paper's run, a row a learner, the optimum.
+std::string table(const std::vector<const ExperimentResult*>& learners) {
+  const ExperimentResult& any = *learners.front();
+  const auto row = [&](const std::string& name, const ExperimentResult& result, auto text_of) {
+    std::string text = fmt::format("  {:<14}", name);
+    for (const Metric& metric : result.metrics) {
+      if (metric.compared) text += text_of(metric);
+    }
+    return text;
+  };
+  const auto number = [](const std::optional<double>& value, const char* format) {
+    return cell(value ? fmt::format(fmt::runtime(format), *value) : "");
+  };
+  std::string text = any.experiment;
+  if (any.timing) text += ", reward on " + *any.timing;
+  text += fmt::format(", {} seeds from {}\n", any.seeds, any.first_seed);
+  text += row("learner", any, [](const Metric& m) { return cell(m.name + " (5–95 %)"); });
+  text += fmt::format(" {:>8}\n", "s/seed");
+  text +=
+      row("paper's run", any, [&](const Metric& m) { return number(m.paper, "{:.2f}"); }) + "\n";
+  for (const ExperimentResult* result : learners) {
+    text += row(result->learner, *result, spread);
+    if (!result->seconds.empty()) text += fmt::format(" {:>8.2f}", quantile(result->seconds, 0.5));
+    if (!result->diverged.empty()) text += fmt::format("  {} diverged", result->diverged.size());
+    text += "\n";
+  }
+  return text +
+         row("optimum", any, [&](const Metric& m) { return number(m.reference, "{:.3f}"); }) + "\n";
+}
+
+}  // namespace
+
 std::string to_comparison(const std::vector<ExperimentResult>& results) {
-  // By reward timing, where there are several, and then in the order of the learners.
-  std::vector<const ExperimentResult*> ordered;
-  for (const ExperimentResult& result : results) ordered.push_back(&result);
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto* a, const auto* b) { return a->timing < b->timing; });
+  std::map<std::string, std::vector<const ExperimentResult*>> by_timing;
+  for (const ExperimentResult& result : results) {
+    by_timing[result.timing.value_or("")].push_back(&result);
+  }
   std::string text;
-  std::optional<std::string> timing;
-  for (const ExperimentResult* result : ordered) {
-    const bool starts = text.empty() || result->timing != timing;
-    timing = result->timing;
-    if (starts) {
-      if (!text.empty()) text += "\n";
-      text += result->experiment + (timing ? ", reward on " + *timing : "") + "\n";
-      text += fmt::format("  {:<14}", "learner");
-      for (const Metric& metric : result->metrics) {
-        if (metric.compared) text += fmt::format(" {:>29}", metric.name + " (5–95 %)");
-      }
-      text += fmt::format(" {:>10}\n", "s/seed");
-      const Metric& first = *std::find_if(result->metrics.begin(), result->metrics.end(),
-                                          [](const Metric& metric) { return metric.compared; });
-      text += fmt::format("  {:<14}", "paper's run");
-      text += fmt::format(" {:>29}\n", first.paper ? fmt::format("{:.2f}", *first.paper) : "");
-    }
-    text += fmt::format("  {:<14}", result->learner);
-    for (const Metric& metric : result->metrics) {
-      if (!metric.compared) continue;
-      text += metric.values.empty()
-                  ? fmt::format(" {:>29}", "none")
-                  : fmt::format(
-                        " {:>29}",
-                        fmt::format("{:.3f} ({:.3f}–{:.3f})", quantile(metric.values, 0.5),
-                                    quantile(metric.values, 0.05), quantile(metric.values, 0.95)));
-    }
-    text +=
-        fmt::format(" {:>10.2f}", result->seconds.empty() ? 0.0 : quantile(result->seconds, 0.5));
-    text +=
-        result->diverged.empty() ? "\n" : fmt::format("   {} diverged\n", result->diverged.size());
-    const bool ends = result == ordered.back() ||
-                      (*(std::find(ordered.begin(), ordered.end(), result) + 1))->timing != timing;
-    if (ends) {
-      text += fmt::format("  {:<14}", "optimum");
-      for (const Metric& metric : result->metrics) {
-        if (metric.compared) text += fmt::format(" {:>29.3f}", metric.reference.value_or(0.0));
-      }
-      text += "\n";
-    }
+  for (const auto& [timing, learners] : by_timing) {
+    if (!text.empty()) text += "\n";
+    text += table(learners);
   }
   return text;
 }

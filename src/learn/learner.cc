@@ -64,10 +64,15 @@ ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
   return result;
 }
 
-/// How to explore in a round (counted from 0, which is the initial policy's).
+/// Whether a round (counted from 0, which is the initial policy's) is one of the last, greedy ones.
+bool is_greedy(int round, const LearnOptions& options) {
+  return round >= options.rounds - options.greedy_rounds;
+}
+
+/// How a round explores.
 Exploration exploration_in(int round, const LearnOptions& options) {
+  if (is_greedy(round, options)) return {};
   const int exploring = options.rounds - 1 - options.greedy_rounds;
-  if (round > exploring) return {};
   if (!options.final_exploration || exploring <= 1) return options.exploration;
   const double share = (round - 1.0) / (exploring - 1.0);
   return {std::lerp(options.exploration.epsilon, options.final_exploration->epsilon, share),
@@ -194,7 +199,7 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
             fmt::format("the initial policy diverged after {} steps", rollout.trajectory.steps()));
         return learnt;
       }
-    } else if (options.optimism > 0.0) {
+    } else if (options.optimism > 0.0 && !is_greedy(round, options)) {
       OptimisticPolicy policy(
           learnt.reservoir, learnt.layout, learnt.actions, learnt.value.weights,
           inverse_covariance(*learnt.reservoir, learnt.layout, learnt.experience),
