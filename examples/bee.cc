@@ -8,7 +8,7 @@ int main() {
   waggle::Simulation simulation(world, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
 
-  const auto learnt = waggle::learn(  // 2,000 random steps, one solve
+  const auto learnt = waggle::learn(  // 2,000 random steps, policy iteration on them
       simulation, random, {.steps = 2000, .sweeps = 10, .reservoir = {.seed = 1}});
 
   auto policy = learnt.policy();  // greedy on the learnt value

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -54,10 +55,10 @@ VectorXd positions(const BeeWorldOptions& options, const Flight& flight) {
 }
 
 /// Nectar, estimated value and position over the first steps of one part of the flight.
-Figure flight_figure(std::string name, Index first_step, const Trajectory& trajectory,
+Figure flight_figure(std::string name, Index first_step, const Trajectory& trajectory, Index most,
                      const VectorXd& values, const VectorXd& position) {
   Figure figure{std::move(name), {"step", "nectar", "value", "position"}, {}};
-  for (Index k = 0; k < std::min(kShown, trajectory.steps()); ++k) {
+  for (Index k = 0; k < std::min({kShown, most, trajectory.steps()}); ++k) {
     figure.rows.push_back({static_cast<double>(first_step + k), trajectory.rewards()[k], values[k],
                            position[first_step + k]});
   }
@@ -103,8 +104,9 @@ std::vector<Figure> flight_figures(const BeeWorldOptions& options, const Flight&
     return values_along(*learnt.reservoir, learnt.layout, trajectory, state, learnt.value.weights);
   };
   const VectorXd empty = VectorXd::Zero(learnt.reservoir->units());
-  return {flight_figure("initial_flight", 0, initial, values(initial, empty), position),
-          flight_figure("improved_flight", initial.steps(), flight.improved.trajectory,
+  return {flight_figure("initial_flight", 0, initial, learnt.rounds.front().steps,
+                        values(initial, empty), position),
+          flight_figure("improved_flight", initial.steps(), flight.improved.trajectory, kShown,
                         values(flight.improved.trajectory, learnt.value.state), position),
           field_figure(options, initial.steps())};
 }

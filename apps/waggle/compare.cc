@@ -56,6 +56,9 @@ std::string table(const std::vector<const ExperimentResult*>& learners) {
     if (!result->seconds.empty()) text += fmt::format(" {:>8.2f}", quantile(result->seconds, 0.5));
     if (!result->diverged.empty()) text += fmt::format("  {} diverged", result->diverged.size());
     text += "\n";
+    for (const auto& [warning, count] : result->warnings) {
+      text += fmt::format("    ! {} of {} seeds: {}\n", count, result->seeds, warning);
+    }
   }
   return text +
          row("optimum", any, [&](const Metric& m) { return number(m.reference, "{:.3f}"); }) + "\n";

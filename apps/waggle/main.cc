@@ -46,6 +46,11 @@ struct ExperimentCommand {
   void add_options(CLI::App& command) {
     command.add_option("--seeds", options.seeds, "how many seeds to run")->capture_default_str();
     command.add_option("--first-seed", options.first_seed, "the first of them")
+        ->check([](const std::string& text) {
+          return text.find_first_not_of("0123456789") == std::string::npos
+                     ? std::string()
+                     : fmt::format("{} must be a whole number that is not negative", text);
+        })
         ->capture_default_str();
     command.add_option("--threads", options.threads, "0: as many as the machine has")
         ->capture_default_str();
@@ -59,11 +64,14 @@ struct ExperimentCommand {
     options.validate();
     if (!out.empty()) require_writable_directory(out);
     const std::vector<ExperimentResult> results = run_experiments(options, show_progress);
-    if (!out.empty()) write_results(out, results);
+    std::vector<std::filesystem::path> written;
+    if (!out.empty()) written = write_results(out, results);
     fmt::print("{}", json ? to_json(results).dump(2) + "\n" : table(results));
     if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the standard output");
     if (!out.empty() && !json) {
-      fmt::print(stderr, "wrote results.json and the figures' data to {}\n", out.string());
+      fmt::print(stderr, "wrote {} to {}\n",
+                 written.size() == 1 ? "results.json" : "results.json and the figures' data",
+                 out.string());
     }
   }
 };

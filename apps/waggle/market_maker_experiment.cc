@@ -66,14 +66,15 @@ double simulate_exact_improvement(const Problem& problem, double exact_gain, std
   return -simulation.run(policy, {.steps = 1'000'000}).trajectory.rewards().mean();
 }
 
-/// Learnt value of every (inventory, action) met under π_0, with the exact one.
+/// Learnt value of every (inventory, action) in the experience, with the exact one of π_0: the same
+/// only for learners that evaluate π_0 and go no further.
 Figure value_figure(const Run& run, const reference::PolicyValue& exact) {
   const Learnt& learnt = run.learnt;
   const Trajectory& t = learnt.experience;
   const VectorXd values =
       values_along(*learnt.reservoir, learnt.layout, t, VectorXd::Zero(learnt.reservoir->units()),
                    learnt.value.weights);
-  Figure figure{"value", {"step", "inventory", "action", "value", "exact_value"}, {}};
+  Figure figure{"value", {"step", "inventory", "action", "value", "initial_policy_value"}, {}};
   // Wᵀx_{k+1} remembers the action a_k: it is the value of (y_k, a_k).
   for (Index k = 0; k + 1 < t.steps(); ++k) {
     const double y = t.observations()(0, k);
@@ -102,7 +103,8 @@ Figure inventory_figure(const Run& run) {
   const auto initial = run.learnt.experience.observations().row(0);
   const auto improved = run.improved.trajectory.observations().row(0);
   Figure figure{"inventory", {"step", "initial_policy", "improved_policy"}, {}};
-  for (Index k = 0; k < std::min(initial.size(), improved.size()); ++k) {
+  const Index shown = std::min(run.learnt.rounds.front().steps, improved.size());
+  for (Index k = 0; k < shown; ++k) {
     figure.rows.push_back({static_cast<double>(k), initial[k], improved[k]});
   }
   return figure;

@@ -1,6 +1,7 @@
 #include "reproduce.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -12,6 +13,12 @@
 
 namespace waggle::app {
 
+namespace {
+
+constexpr int kMostSeeds = 100'000;
+
+}  // namespace
+
 void ReproduceOptions::validate() const {
   auto known = experiment_names();
   known.emplace_back("bias");
@@ -19,7 +26,17 @@ void ReproduceOptions::validate() const {
     throw Error(
         fmt::format("experiment '{}': must be one of {}, all", experiment, fmt::join(known, ", ")));
   }
+  for (const std::string& name : experiment_names()) {
+    if (experiment == name || experiment == "all") ExperimentFile(name).learner(learner);
+  }
   if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
+  if (seeds > kMostSeeds) {
+    throw Error(fmt::format("--seeds {}: must be at most {}", seeds, kMostSeeds));
+  }
+  if (first_seed > std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(seeds)) {
+    throw Error(
+        fmt::format("--first-seed {}: must leave room for {} seeds below 2^64", first_seed, seeds));
+  }
   if (threads < 0) throw Error(fmt::format("--threads {}: must not be negative", threads));
 }
 

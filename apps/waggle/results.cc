@@ -145,6 +145,7 @@ std::vector<std::filesystem::path> write_results(const std::filesystem::path& di
                                                  const std::vector<ExperimentResult>& results) {
   std::vector<std::filesystem::path> written;
   for (const ExperimentResult& result : results) {
+    if (result.figures.empty()) continue;
     const auto folder =
         directory / (result.timing ? result.experiment + "-" + *result.timing : result.experiment);
     require_writable_directory(folder);

@@ -14,10 +14,10 @@ namespace waggle {
 
 /// Every learner here is one loop with some of its parts switched off:
 ///
-///     experience of the initial policy
 ///     repeat `rounds` times:
-///         draw (or rescale) the reservoir, fit the value, improve it by policy iteration
-///         act on it, exploring, and add what happened to the experience
+///         act, by the initial policy at first, then by what was learnt, exploring
+///         add what happened to the experience; scale the inputs by it
+///         fit the value to all of it, and improve it by policy iteration
 ///
 /// With rounds = 1 and sweeps = 0 it is the paper's one-step improvement (Algorithms
 /// 1_step_algorithm and 1_step_algorithm_mm), by either method of fitting; with sweeps > 0 it is

@@ -40,11 +40,12 @@ struct RidgeCandidate {
 
 /// How well determined a fit is.
 struct FitDiagnostics {
-  Eigen::Index samples = 0;                ///< equations
-  Eigen::Index features = 0;               ///< unknowns
-  double ridge = 0.0;                      ///< the λ that was used, absolute
-  double residual = 0.0;                   ///< root mean square of what is left of the equations
-  Eigen::Index rank = 0;                   ///< independent directions above rounding
+  Eigen::Index samples = 0;     ///< equations
+  Eigen::Index features = 0;    ///< unknowns
+  double ridge = 0.0;           ///< the λ that was used, absolute (of the last member, if several)
+  double relative_ridge = 0.0;  ///< the same in units of the mean squared feature
+  double residual = 0.0;        ///< root mean square of what is left of the equations
+  Eigen::Index rank = 0;        ///< independent directions above rounding
   double condition_number = 0.0;           ///< largest over smallest; ∞ if that is 0
   std::vector<RidgeCandidate> ridge_path;  ///< if λ was chosen
 

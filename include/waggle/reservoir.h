@@ -33,7 +33,7 @@ class ReservoirSystem {
   virtual void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
                             Eigen::Ref<Eigen::MatrixXd> out) const;
 
-  /// The feature that is always 1, or −1 if there is none. A ridge leaves it alone.
+  /// The feature that is always 1, or −1 if there is none. LSTD's ridge leaves it alone, almost.
   virtual Eigen::Index constant_feature() const { return -1; }
 
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state

@@ -19,7 +19,7 @@ class TdMoments {
   /// Throws Error unless features ≥ 1 and γ is in [0, 1).
   TdMoments(Eigen::Index features, double discount);
 
-  /// Adds m transitions, a column each, with positive weights. Throws Error if sizes differ or an
+  /// Adds m transitions, a column each. Throws Error if sizes differ or an
   /// entry is not finite.
   void add(const Eigen::Ref<const Eigen::MatrixXd>& instruments,
            const Eigen::Ref<const Eigen::MatrixXd>& features,

@@ -76,8 +76,13 @@ struct InputLayout {
              Eigen::Ref<Eigen::VectorXd> z) const;
 };
 
-/// Mean and standard deviation of every input channel over a trajectory. A channel that never
-/// changes gets spread 1, since there is nothing to scale it by. Throws Error for an empty one.
+/// Throws Error unless the trajectory is not empty, has the layout's sizes and, if the actions are
+/// discrete, only whole numbers among the choices.
+void require_fit(const InputLayout& layout, const Trajectory& trajectory);
+
+/// Mean and standard deviation of every input channel over a trajectory, terminated rows apart
+/// (their action was never taken). A channel that never changes gets spread 1, since there is
+/// nothing to scale it by. Throws Error for an empty one.
 InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory);
 
 /// Some consecutive steps of one episode, and the states they led through.

@@ -34,8 +34,9 @@ struct ValueOptions {
 struct ValueFit {
   ValueOptions options;
   Eigen::VectorXd weights;  ///< W
-  FitDiagnostics
-      diagnostics;  ///< residual is the root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k)
+  /// Its residual is the root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows fitted;
+  /// after policy iteration, of the greedy form, for the weights the last sweep began with.
+  FitDiagnostics diagnostics;
   bool singular = false;  ///< LSTD's system was: W is its minimum-norm solution
   Eigen::VectorXd state;  ///< x after the last row, where a policy goes on
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -23,9 +24,10 @@ void Draws::refill() {
 
 double Draws::uniform() {
   if (words_left_ == 0) refill();
-  // The top 53 bits, centred in their cell: never 0, never 1.
+  // The top 53 bits, centred in their cell: never 0. The last cell's centre rounds to 1, so it is
+  // moved to the number before it.
   constexpr double cell = 1.0 / 9007199254740992.0;  // 2^-53
-  return (static_cast<double>(words_[--words_left_] >> 11) + 0.5) * cell;
+  return std::min((static_cast<double>(words_[--words_left_] >> 11) + 0.5) * cell, 1.0 - cell);
 }
 
 double Draws::normal() {
@@ -41,7 +43,7 @@ double Draws::normal() {
 }
 
 Eigen::Index Draws::index(Eigen::Index count) {
-  return static_cast<Eigen::Index>(uniform() * static_cast<double>(count));
+  return std::min(static_cast<Eigen::Index>(uniform() * static_cast<double>(count)), count - 1);
 }
 
 }  // namespace waggle

@@ -17,8 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string failure(const fs::path& path, int code) {
+  return fmt::format("cannot write '{}': {}", path.string(), std::strerror(code));
+}
+
 [[noreturn]] void fail(const fs::path& path, int code) {
-  throw Error(fmt::format("cannot write '{}': {}", path.string(), std::strerror(code)));
+  throw std::runtime_error(failure(path, code));
 }
 
 /// A file descriptor that is closed, and a path that is removed, unless told otherwise.
@@ -54,9 +58,9 @@ class TemporaryFile {
 void require_writable_directory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) fail(directory, error.value());
+  if (error) throw Error(failure(directory, error.value()));
   const TemporaryFile probe(directory);
-  if (!probe.is_open()) fail(directory, errno);
+  if (!probe.is_open()) throw Error(failure(directory, errno));
 }
 
 void write_file(const fs::path& path, std::string_view content) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <Eigen/Cholesky>
 
@@ -39,27 +40,35 @@ GreedyPolicy Learnt::policy(const Exploration& exploration) const {
 
 namespace {
 
+/// Whether the policy can do without bounds on an unbounded action.
+bool needs_no_bounds(const LearnOptions& options) {
+  return options.greedy.maximiser == Maximiser::sampled && options.greedy.candidate_spread &&
+         !options.action_limit && options.sweeps == 0 && options.final_sweeps == 0 &&
+         options.optimism == 0.0;
+}
+
 /// The actions to search: the environment's, bounded where it leaves them open and a search needs
 /// bounds.
 ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
-                    const Trajectory* experience) {
+                    const Trajectory& experience) {
   ActionSpace result = space;
-  if (result.is_bounded()) return result;
-  const bool needs_none = options.greedy.maximiser == Maximiser::sampled &&
-                          options.greedy.candidate_spread && !options.action_limit;
-  if (needs_none) return result;
+  if (result.is_bounded() || needs_no_bounds(options)) return result;
   for (Index i = 0; i < result.size(); ++i) {
-    const double low = experience ? experience->actions().row(i).minCoeff() : -1.0;
-    const double high = experience ? experience->actions().row(i).maxCoeff() : 1.0;
-    require(options.action_limit || low < high,
-            "action {} is {} in every row of the experience and has no bounds: give action_limit",
-            i, low);
-    if (!std::isfinite(result.lower[i])) {
-      result.lower[i] = options.action_limit ? -*options.action_limit : low;
+    const bool open_below = !std::isfinite(result.lower[i]);
+    const bool open_above = !std::isfinite(result.upper[i]);
+    if (!open_below && !open_above) continue;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (Index k = 0; k < experience.steps(); ++k) {
+      if (experience.end(k) == EpisodeEnd::terminated) continue;  // its action was never taken
+      low = std::min(low, experience.actions()(i, k));
+      high = std::max(high, experience.actions()(i, k));
     }
-    if (!std::isfinite(result.upper[i])) {
-      result.upper[i] = options.action_limit ? *options.action_limit : high;
-    }
+    if (open_below) result.lower[i] = options.action_limit ? -*options.action_limit : low;
+    if (open_above) result.upper[i] = options.action_limit ? *options.action_limit : high;
+    require(result.lower[i] < result.upper[i],
+            "action {} goes from {} to {} in the experience and has no bounds: give action_limit",
+            i, low, high);
   }
   return result;
 }
@@ -109,8 +118,21 @@ class Learner {
                 .value = {},
                 .warnings = {}} {
     options.validate();
-    bounded(spec.actions, options, nullptr).validate();
-    options.greedy.validate(bounded(spec.actions, options, nullptr));
+    // Everything that can be refused is refused before any work is done. Bounds may only come with
+    // the experience, so what needs them is checked as if they had.
+    spec.actions.validate();
+    const bool open = !spec.actions.is_bounded() && needs_no_bounds(options);
+    const ActionSpace checked =
+        spec.actions.is_discrete() || open
+            ? spec.actions
+            : ActionSpace::box(VectorXd::Constant(spec.actions.size(), -1.0),
+                               VectorXd::Constant(spec.actions.size(), 1.0));
+    options.greedy.validate(checked);
+    options.exploration.validate(checked);
+    if (options.final_exploration) options.final_exploration->validate(checked);
+    if (options.sweeps > 0 || options.final_sweeps > 0) {
+      PolicyIterationOptions{.value = options.value, .greedy = options.greedy}.validate(checked);
+    }
   }
 
   Learnt& result() { return result_; }
@@ -120,7 +142,7 @@ class Learner {
     const LearnOptions& options = result_.options;
     const Trajectory& experience = result_.experience;
     const VectorXd previous = result_.value.weights;
-    if (previous.size() == 0) result_.actions = bounded(spec_.actions, options, &experience);
+    if (previous.size() == 0) result_.actions = bounded(spec_.actions, options, experience);
     result_.reservoir = std::make_shared<const EchoStateNetwork>(
         options.standardise ? drawn_.with_input_scaling(measure_inputs(result_.layout, experience))
                             : drawn_);
@@ -211,7 +233,10 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
     }
     if (rollout.diverged) {
       // The system was reset; whatever the fit thinks the state is, the next rows start an episode.
-      if (learnt.experience.steps() > 0) learnt.experience.end_episode(EpisodeEnd::truncated);
+      const Index last = learnt.experience.steps() - 1;
+      if (last >= 0 && learnt.experience.end(last) == EpisodeEnd::none) {
+        learnt.experience.end_episode(EpisodeEnd::truncated);
+      }
     }
     learner.add_round(rollout);
     learner.fit(round + 1 == options.rounds);
@@ -224,6 +249,7 @@ Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log,
                       const LearnOptions& options) {
   Learner learner(spec, options, Trajectory(log.action_size(), log.observation_size()));
   require(log.steps() >= 1, "the log is empty: there is nothing to learn from");
+  require_fit(InputLayout::of(spec), log);
   learner.add_round({log, false});
   learner.fit(true);
   learner.warn();

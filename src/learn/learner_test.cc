@@ -131,18 +131,87 @@ TEST(Learner, RemembersWhatItNeedsInAnEpisodicWorldWithDiscreteActions) {
   EXPECT_EQ(lost, 0);
 }
 
-TEST(Learner, LinUcbExploresWithoutChance) {
-  BeeWorld world;
-  Simulation simulation(world, 1);
-  UniformPolicy initial(simulation.spec().actions);
-  const Learnt learnt = learn(simulation, initial,
-                              {.steps = 600,
-                               .rounds = 4,
-                               .sweeps = 2,
-                               .reservoir = {.units = 40, .direct_inputs = true, .seed = 1},
-                               .optimism = 0.5});
-  EXPECT_EQ(learnt.experience.steps(), 600);
-  EXPECT_TRUE(learnt.value.weights.allFinite());
+TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
+  // The share of moves that the final policy's greedy twin would not have made tells how a round
+  // acted; here it is enough that the rounds differ as they are asked to.
+  LearnOptions options{.steps = 600,
+                       .rounds = 4,
+                       .sweeps = 2,
+                       .reservoir = {.units = 40, .direct_inputs = true, .seed = 1},
+                       .value = {.solve = {1e-3}}};
+  const auto moves = [&] {
+    BeeWorld world;
+    Simulation simulation(world, 1);
+    UniformPolicy initial(simulation.spec().actions);
+    const Learnt learnt = learn(simulation, initial, options);
+    return VectorXd(learnt.experience.actions().row(0));
+  };
+  const VectorXd greedy = moves();
+  options.exploration.epsilon = 1.0;
+  const VectorXd random = moves();
+  options.greedy_rounds = 3;
+  const VectorXd greedy_rounds = moves();
+  options.greedy_rounds = 0;
+  options.final_exploration = Exploration{};
+  const VectorXd fading = moves();
+  options.exploration = {};
+  options.final_exploration.reset();
+  options.optimism = 0.5;
+  const VectorXd optimistic = moves();
+  EXPECT_EQ(greedy.head(150), random.head(150));  // the first round is the initial policy's
+  EXPECT_EQ(greedy, greedy_rounds);
+  EXPECT_EQ(fading.segment(150, 150), random.segment(150, 150));  // ε = 1, then ½, then 0
+  EXPECT_NE(fading.segment(300, 150), random.segment(300, 150));
+  EXPECT_NE(optimistic.segment(150, 150), greedy.segment(150, 150));
+  // Random moves rarely stay within a tenth of the last one; greedy ones at the crest mostly do.
+  EXPECT_LT(random.tail(450).cwiseAbs().mean(), 0.06);
+}
+
+/// A walk that ends after four steps if left alone, and that a large push throws out of its world.
+class Fragile final : public Environment {
+ public:
+  EnvironmentSpec spec() const override {
+    EnvironmentSpec spec;
+    spec.name = "fragile";
+    spec.actions = ActionSpace::box(-1.0, 1.0);
+    spec.action_names = {"push"};
+    spec.observation_names = {"place"};
+    return spec;
+  }
+  void reset(Draws&, Percept& percept) override {
+    steps_ = 0;
+    percept.observation[0] = 0.0;
+  }
+  void step(const Eigen::Ref<const VectorXd>& action, Draws&, Percept& percept) override {
+    const bool thrown = std::abs(action[0]) > 0.9;
+    percept.observation[0] = thrown ? 1e9 : action[0];
+    percept.reward = action[0];  // the greedy policy will push as hard as it can
+    percept.terminated = ++steps_ == 4;
+  }
+
+ private:
+  int steps_ = 0;
+};
+
+TEST(Learner, ARoundThatDivergesIsThrownAwayAndSaid) {
+  class Gentle final : public Policy {
+   public:
+    void act(const Percept&, Draws& draws, Eigen::Ref<VectorXd> action) override {
+      action[0] = draws.uniform(-0.8, 0.8);
+    }
+  };
+  Fragile fragile;
+  Simulation simulation(fragile, 1);
+  Gentle gentle;
+  const Learnt learnt = learn(simulation, gentle,
+                              {.steps = 300, .rounds = 3, .sweeps = 1, .reservoir = {.units = 10}});
+  EXPECT_TRUE(learnt.rounds[1].diverged);
+  EXPECT_EQ(learnt.experience.steps(), 100);
+  for (Index k = 0; k < 100; ++k) {  // 20 whole episodes of 5 rows, all of them terminated
+    EXPECT_EQ(learnt.experience.end(k), k % 5 == 4 ? EpisodeEnd::terminated : EpisodeEnd::none);
+  }
+  ASSERT_FALSE(learnt.warnings.empty());
+  EXPECT_NE(learnt.warnings.back().find("diverged in 2 of 3 rounds"), std::string::npos);
 }
 
 TEST(Learner, TroubleIsSaid) {
@@ -191,6 +260,10 @@ TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
   expect_error([&] { run({.action_limit = -1.0}); }, "action_limit = -1");
   expect_error([&] { run({.rounds = 2, .greedy_rounds = 2}); }, "greedy_rounds = 2");
   expect_error([&] { run({.optimism = -1.0}); }, "optimism = -1");
+  expect_error([&] { run({.rounds = 2, .exploration = {.epsilon = 2.0}}); }, "epsilon = 2");
+  expect_error([&] { run({.sweeps = 1, .value = {.trace = 0.5}}); }, "trace = 0.5");
+  // Nothing was stepped: the next run starts at the beginning.
+  EXPECT_EQ(simulation.run(initial, {.steps = 1}).trajectory.rewards()[0], 1.0);
 }
 
 }  // namespace

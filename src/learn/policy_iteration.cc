@@ -121,8 +121,8 @@ class Sweep {
 void keep_chosen_ridge(const ValueFit& fit, ValueOptions& options) {
   if (!options.solve.choose) return;
   options.solve.choose = false;
-  options.solve.ridge = fit.diagnostics.ridge;
-  options.solve.scale = RidgeScale::absolute;
+  options.solve.ridge = fit.diagnostics.relative_ridge;
+  options.solve.scale = RidgeScale::relative;
 }
 
 double relative_distance(const VectorXd& from, const VectorXd& to) {
@@ -136,6 +136,7 @@ PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
                                const Trajectory& trajectory, const PolicyIterationOptions& options,
                                const VectorXd& initial) {
   options.validate(actions);
+  require_fit(layout, trajectory);
   PolicyIteration result;
   ActionSearch search(reservoir, layout, actions, options.greedy);
   ValueOptions value = options.value;
@@ -148,11 +149,11 @@ PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
   }
   Sweep sweep(trajectory, value);
   std::optional<VarianceModel> variance;
-  if (options.reweight) variance.emplace(*reservoir);
+  if (options.reweight && options.sweeps >= 2) variance.emplace(*reservoir);
   std::vector<VectorXd> visited;
   for (int i = 0; i < options.sweeps; ++i) {
     PolicyIterationSweep& report = result.sweeps.emplace_back();
-    ValueEquations equations(*reservoir, value, trajectory.steps());
+    ValueEquations equations(*reservoir, value, trajectory);
     sweep.run(search, variance ? &*variance : nullptr, equations, result.value.state, report);
     if (variance && i == 0) variance->fit();
     const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
@@ -164,6 +165,8 @@ PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
     report.weight_change = relative_distance(search.weights(), w);
     visited.push_back(search.weights());
     search.set_weights(w);
+    if (i == 0) report.actions_changed = 1.0;  // there was no greedy action before it
+    if (variance && i == 0) continue;          // the weighted fit is still to come
     if (report.weight_change <= options.tolerance) {
       result.end = PolicyIterationEnd::fixed_point;
       break;

@@ -114,25 +114,54 @@ TEST(PolicyIteration, TerminationIsHonoured) {
   }
 }
 
-TEST(PolicyIteration, ReweightingKeepsTheFixedPointAndTamesNoise) {
-  // Rewards of a table of two cells, one of them very noisy: with weights, the quiet cell's value
-  // must not change, since the table can represent both.
-  Trajectory log(1, 1);
-  Draws draws = Random(5).at(Purpose::user);
-  for (int k = 0; k < 4000; ++k) {
-    const double cell = static_cast<double>(draws.index(2));
-    log.append(1.0 + (k > 0 && log.observations()(0, k - 1) > 0.5 ? 5.0 * draws.normal() : 0.0),
-               VectorXd::Zero(1), VectorXd::Constant(1, cell));
-  }
+TEST(PolicyIteration, ReweightingCountsNoisyRowsLess) {
+  // A straight line through points whose noise grows along it: weighted by inverse variance, its
+  // quiet end is found several times more exactly.
+  class Line final : public ReservoirSystem {
+   public:
+    Index units() const override { return 2; }
+    Index inputs() const override { return 2; }
+    void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
+              Eigen::Ref<VectorXd> next) const override {
+      next << 1.0, z[1];
+    }
+  };
   const InputLayout layout{.reward = false, .observation_size = 1};
-  const auto table = std::make_shared<toy::LastObservation>(2, 2);
   PolicyIterationOptions options{
-      .value = {.discount = 0.0, .solve = {1e-9}, .washout = 1}, .sweeps = 3, .tolerance = 0.0};
-  const auto plain = iterate_policy(table, layout, ActionSpace::box(-1, 1), log, options);
-  options.reweight = true;
-  const auto weighted = iterate_policy(table, layout, ActionSpace::box(-1, 1), log, options);
-  EXPECT_NEAR(plain.value.weights[0], 1.0, 1e-6);
-  EXPECT_LT((plain.value.weights - weighted.value.weights).norm(), 1e-6);
+      .value = {.discount = 0.0, .solve = {0.0}, .washout = 1}, .sweeps = 3, .tolerance = 0.0};
+  double plain = 0.0, weighted = 0.0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Trajectory log(1, 1);
+    double before = 0.0;
+    for (std::uint64_t k = 0; k < 500; ++k) {
+      Draws draws = Random(seed).at(Purpose::user, k);
+      const double noise = std::sqrt(0.01 + 25.0 * before);
+      log.append(1.0 + 2.0 * before + noise * draws.normal(), VectorXd::Zero(1),
+                 VectorXd::Constant(1, draws.uniform()));
+      before = log.observations()(0, log.steps() - 1);
+    }
+    for (const bool reweight : {false, true}) {
+      options.reweight = reweight;
+      const double error =
+          iterate_policy(std::make_shared<Line>(), layout, ActionSpace::box(-1, 1), log, options)
+              .value.weights[0] -
+          1.0;
+      (reweight ? weighted : plain) += error * error;
+    }
+  }
+  EXPECT_LT(weighted, 0.5 * plain);
+}
+
+TEST(PolicyIteration, LogsThatDoNotFitAreRefusedWithInitialWeightsToo) {
+  Ring ring;
+  Trajectory log(1, 1);
+  log.append(0.0, VectorXd::Constant(1, 7.0), VectorXd::Zero(1));
+  expect_error(
+      [&] {
+        iterate_policy(std::make_shared<CellAndMove>(), InputLayout::of(ring.spec()),
+                       ring.spec().actions, log, {}, VectorXd::Zero(14));
+      },
+      "row 0", "action = 7", "0 to 1");
 }
 
 TEST(PolicyIteration, ChoosesTheRidgeOnceAndReportsThePath) {

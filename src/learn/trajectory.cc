@@ -23,6 +23,8 @@ void require_finite_row(const char* what, const Ref<const VectorXd>& numbers, In
           numbers[std::max<Index>(bad.row, 0)]);
 }
 
+}  // namespace
+
 void require_fit(const InputLayout& layout, const Trajectory& trajectory) {
   require(trajectory.steps() >= 1, "the trajectory is empty: there is nothing to learn from");
   require(trajectory.action_size() == layout.action_size &&
@@ -31,9 +33,14 @@ void require_fit(const InputLayout& layout, const Trajectory& trajectory) {
           "expects {} and {}",
           trajectory.action_size(), trajectory.observation_size(), layout.action_size,
           layout.observation_size);
+  if (layout.choices == 0) return;
+  for (Index k = 0; k < trajectory.steps(); ++k) {
+    const double action = trajectory.actions()(0, k);
+    require(action >= 0.0 && action < layout.choices && action == std::floor(action),
+            "trajectory row {}: action = {}, must be a whole number from 0 to {}", k, action,
+            layout.choices - 1);
+  }
 }
-
-}  // namespace
 
 Trajectory::Trajectory(Index action_size, Index observation_size)
     : action_size_(action_size), observation_size_(observation_size) {
@@ -111,15 +118,20 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
 InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory) {
   require_fit(layout, trajectory);
   const Index d = layout.size();
-  const auto count = static_cast<double>(trajectory.steps());
   MatrixXd z(d, trajectory.steps());
+  Index count = 0;
   for (Index k = 0; k < trajectory.steps(); ++k) {
+    // The action of a terminated row was never taken, and what follows does not see its input.
+    if (trajectory.end(k) == EpisodeEnd::terminated && trajectory.steps() > 1) continue;
     layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
-                 trajectory.observations().col(k), z.col(k));
+                 trajectory.observations().col(k), z.col(count++));
   }
+  const auto seen = z.leftCols(count);
   InputScaling scaling;
-  scaling.mean = z.rowwise().mean();
-  scaling.spread = ((z.colwise() - scaling.mean).rowwise().squaredNorm() / count).cwiseSqrt();
+  scaling.mean = seen.rowwise().mean();
+  scaling.spread =
+      ((seen.colwise() - scaling.mean).rowwise().squaredNorm() / static_cast<double>(count))
+          .cwiseSqrt();
   for (Index i = 0; i < d; ++i) {
     // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
     if (scaling.spread[i] <= 1e-12 * std::abs(scaling.mean[i])) scaling.spread[i] = 1.0;

@@ -222,6 +222,8 @@ double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
     value = best_candidate(draws);
     if (exact_) value = sweep_coordinates(value);
   }
+  require(std::isfinite(value),
+          "the reservoir's state is no longer finite: give a smaller operator_norm");
   if (space_.is_discrete()) {
     Index choice = 0;
     best_.maxCoeff(&choice);

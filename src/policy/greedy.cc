@@ -79,7 +79,7 @@ OptimisticPolicy::OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reserv
                                    VectorXd state)
     : search_(std::make_unique<ActionSearch>(
           std::move(reservoir), layout, std::move(space),
-          GreedyOptions{.maximiser = Maximiser::exact, .candidates = 1})),
+          GreedyOptions{.maximiser = Maximiser::exact, .candidates = options.candidates})),
       options_(options),
       covariance_(std::move(covariance)) {
   options_.validate();

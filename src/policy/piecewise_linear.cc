@@ -65,31 +65,31 @@ Maximum PiecewiseLinearMaximiser::operator()(const double* b, const double* c, c
   double value = constant + slope * lower;
   double curvature = 0.0;
   for (Index i = 0; i < units; ++i) {
-    // Off, or on, over the whole interval and as far beyond it as the mean looks?
-    const double at_lower = b[i] + c[i] * (lower - half_width);
-    const double at_upper = b[i] + c[i] * (upper + half_width);
-    if (at_lower <= 0.0 && at_upper <= 0.0) continue;
-    if (at_lower >= 0.0 && at_upper >= 0.0) {
-      value += w[i] * (b[i] + c[i] * lower);
-      slope += w[i] * c[i];
+    if (c[i] == 0.0) {
+      value += w[i] * std::max(b[i], 0.0);
       continue;
     }
-    // Switched on at its kink if c > 0, off if c < 0: either way the slope grows by w|c|.
+    // Switched on at its kink if c > 0, off if c < 0: either way the slope grows by w|c|. Whether
+    // it is on at the lower end follows from where the kink is, so that the two never disagree.
     const double kink = -b[i] / c[i];
     const double change = w[i] * std::abs(c[i]);
     if (!smooth) {
-      if (c[i] < 0.0) {
-        value += w[i] * at_lower;
+      if ((c[i] > 0.0) == (kink <= lower)) {
+        value += w[i] * (b[i] + c[i] * lower);
         slope += w[i] * c[i];
       }
       record(kink, change);
       continue;
     }
-    const double passed = std::clamp((lower - kink + half_width) / (2.0 * half_width), 0.0, 1.0);
+    const double rise = kink - half_width;
+    const double fall = kink + half_width;
+    const bool before = rise > lower;  // the ramp is still to come
+    const bool after = fall <= lower;  // it has passed
+    const double passed = before ? 0.0 : after ? 1.0 : (lower - rise) / (2.0 * half_width);
     slope += w[i] * c[i] * (c[i] > 0.0 ? passed : 1.0 - passed);
-    if (passed > 0.0 && passed < 1.0) curvature += change / (2.0 * half_width);
-    record(kink - half_width, change / (2.0 * half_width));
-    record(kink + half_width, -change / (2.0 * half_width));
+    if (!before && !after) curvature += change / (2.0 * half_width);
+    record(rise, change / (2.0 * half_width));
+    record(fall, -change / (2.0 * half_width));
   }
   if (count_ > 0) sort_events(lower, upper);
 

@@ -115,5 +115,16 @@ TEST(PiecewiseLinearMaximiser, KnownShapes) {
   EXPECT_NEAR(crowded.value, 7.2, 1e-15);
 }
 
+TEST(PiecewiseLinearMaximiser, KinksThatRoundOntoAnEnd) {
+  // −b/c is 3 + 4e-16 away from, or on, the lower end, depending on how it is computed.
+  PiecewiseLinearMaximiser maximise(1);
+  for (const double h : {0.0, 0.1}) {
+    const double b = -7.8, c = -2.6, w = -1.0;  // 0 over the whole interval, but for rounding
+    if (h == 0.0) EXPECT_LE(maximise(&b, &c, &w, 1, 0.0, 0.0, -3.0, 1.0).value, 1e-12);
+    const double b2 = 7.8, c2 = 2.6, w2 = 1.0;  // rising over the whole interval
+    EXPECT_EQ(maximise(&b2, &c2, &w2, 1, 0.0, 0.0, -3.0, 1.0, h).action, 1.0);
+  }
+}
+
 }  // namespace
 }  // namespace waggle

@@ -17,14 +17,25 @@ namespace {
 constexpr Index kBlock = 256;  // rows handled together
 constexpr Index kFolds = 5;    // of the data, when the ridge is chosen
 
+Index rows_after_washout(const Trajectory& trajectory, Index washout) {
+  Index rows = 0;
+  Index in_episode = 0;
+  for (Index k = 0; k < trajectory.steps(); ++k) {
+    if (in_episode++ >= washout) ++rows;
+    if (trajectory.end(k) != EpisodeEnd::none) in_episode = 0;
+  }
+  return rows;
+}
+
 }  // namespace
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               Index expected_rows)
+                               const Trajectory& trajectory)
     : reservoir_(reservoir),
       options_(options),
       // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
-      block_(std::clamp<Index>(expected_rows / (4 * kFolds), 1, kBlock)),
+      block_(std::clamp<Index>(rows_after_washout(trajectory, options.washout) / (4 * kFolds), 1,
+                               kBlock)),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), block_),
@@ -98,6 +109,12 @@ void ValueEquations::flush() {
 void ValueEquations::solve(ValueFit& fit) {
   flush();
   fit.options = options_;
+  RidgeOptions options = options_.solve;
+  // Too few rows for two folds: nothing to cross-validate with, so a moderate λ instead.
+  std::erase_if(folds_, [](const TdMoments& fold) { return fold.samples() == 0; });
+  if (folds_.size() == 1 && options.choose) {
+    options = {.ridge = 1e-3, .solver = options.solver, .scale = RidgeScale::relative};
+  }
   if (residuals_) {
     const RidgeFit solution = residuals_->solve(options_.solve);
     fit.diagnostics = solution;
@@ -108,8 +125,8 @@ void ValueEquations::solve(ValueFit& fit) {
   const auto* network = dynamic_cast<const EchoStateNetwork*>(&reservoir_);
   const bool averaged = options_.average_members && network != nullptr && network->members() > 1;
   const TdFit solution =
-      solve_td(folds_, options_.solve, reservoir_.constant_feature(),
-               averaged ? network->members() : 1, averaged ? network->member_units() : 0);
+      solve_td(folds_, options, reservoir_.constant_feature(), averaged ? network->members() : 1,
+               averaged ? network->member_units() : 0);
   fit.diagnostics = solution;
   fit.weights = solution.weights;
   fit.singular = solution.singular;

@@ -16,7 +16,7 @@ namespace waggle {
 class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                 Eigen::Index expected_rows);
+                 const Trajectory& trajectory);
   ~ValueEquations();
 
   /// One row: the state before it, the state after it (not read if `terminated`), whether it starts

@@ -180,6 +180,8 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
     }
   }
 
+  fit.relative_ridge = unit > 0.0 ? fit.ridge / unit : 0.0;
+
   VectorXd filter(n);
   for (Index i = 0; i < n; ++i) {
     const double denominator = squared[i] + fit.ridge;

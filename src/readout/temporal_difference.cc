@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -35,6 +36,7 @@ void TdMoments::add(const Ref<const MatrixXd>& instruments, const Ref<const Matr
   require(first_non_finite(features).row < 0 && first_non_finite(next).row < 0 &&
               first_non_finite(rewards).row < 0,
           "transitions: a feature or reward is not finite");
+  require(first_non_finite(instruments).row < 0, "transitions: an instrument is not finite");
   linalg::add_outer_product(instruments, features - discount_ * next, system_);
   linalg::add_outer_product(features, features, gram_);
   target_.noalias() += instruments * rewards;
@@ -71,15 +73,13 @@ Problem restrict(const TdMoments& moments, const std::vector<Index>& which, cons
   return problem;
 }
 
-/// The λ with the smallest cross-validated projected Bellman error (b − G W)ᵀ S⁻¹ (b − G W) on the
-/// fold left out. Fills the path.
-double choose_ridge(const std::vector<Problem>& folds, const Problem& whole, double unit,
+/// Adds to each λ of the path its cross-validated projected Bellman error, the sum over folds of
+/// (b − G W)ᵀ S⁻¹ (b − G W) on the fold left out.
+void cross_validate(const std::vector<Problem>& folds, const Problem& whole, double unit,
                     std::vector<RidgeCandidate>& path) {
   const Index n = whole.target.size();
   const MatrixXd regular = whole.gram + 1e-6 * unit * MatrixXd::Identity(n, n);
   const Eigen::LLT<MatrixXd> metric(regular);
-  path.clear();
-  for (const double ridge : ridge_path()) path.push_back({ridge, 0.0});
   for (const Problem& fold : folds) {
     const linalg::ShiftedSolver solver(whole.system - fold.system, whole.target - fold.target);
     for (RidgeCandidate& candidate : path) {
@@ -90,10 +90,15 @@ double choose_ridge(const std::vector<Problem>& folds, const Problem& whole, dou
       candidate.error = std::min(candidate.error + error, std::numeric_limits<double>::max());
     }
   }
-  const auto best = std::min_element(
-      path.begin(), path.end(), [](const auto& a, const auto& b) { return a.error < b.error; });
-  return best->ridge;
 }
+
+/// One member's share of the features, and its problem in them.
+struct Member {
+  std::vector<Index> which;
+  VectorXd scale;  // D^(-1/2)
+  Problem problem;
+  double unit;  // the mean over its features of Σ φ²
+};
 
 }  // namespace
 
@@ -117,40 +122,61 @@ TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
   fit.rank = features;
   fit.weights.setZero(features);
   const Index shared = members == 1 ? 0 : members * member_features;  // first feature all share
+  require(unpenalised < features && (unpenalised < 0 || unpenalised >= shared),
+          "LSTD: unpenalised = {} must be -1 or one of the features {} to {}", unpenalised, shared,
+          features - 1);
+  std::vector<Member> parts;
   for (Index member = 0; member < members; ++member) {
-    std::vector<Index> which;
+    Member& part = parts.emplace_back();
     if (members > 1) {
-      for (Index i = 0; i < member_features; ++i) which.push_back(member * member_features + i);
+      for (Index i = 0; i < member_features; ++i)
+        part.which.push_back(member * member_features + i);
     }
-    for (Index i = shared; i < features; ++i) which.push_back(i);
-    const auto n = static_cast<Index>(which.size());
-    VectorXd scale = VectorXd::Ones(n);  // D^(-1/2)
-    if (unpenalised >= 0) scale[n - (features - unpenalised)] = 1.0 / std::sqrt(kAlmostUnpenalised);
+    for (Index i = shared; i < features; ++i) part.which.push_back(i);
+    const auto n = static_cast<Index>(part.which.size());
+    part.scale.setOnes(n);
+    if (unpenalised >= 0) {
+      part.scale[n - (features - unpenalised)] = 1.0 / std::sqrt(kAlmostUnpenalised);
+    }
+    part.problem = restrict(whole, part.which, part.scale);
+    part.unit = whole.gram()(part.which, part.which).trace() / static_cast<double>(n);
+  }
+  RidgeOptions ridge = options;
+  if (options.choose) {
+    for (const double value : ridge_path()) fit.ridge_path.push_back({value, 0.0});
+    for (const Member& part : parts) {
+      std::vector<Problem> problems;
+      for (const TdMoments& fold : folds)
+        problems.push_back(restrict(fold, part.which, part.scale));
+      cross_validate(problems, part.problem, part.unit, fit.ridge_path);
+    }
+    const auto best =
+        std::min_element(fit.ridge_path.begin(), fit.ridge_path.end(),
+                         [](const auto& a, const auto& b) { return a.error < b.error; });
+    ridge = {.ridge = best->ridge, .scale = RidgeScale::relative};
+  }
 
-    const Problem problem = restrict(whole, which, scale);
-    const double unit = whole.gram()(which, which).trace() / static_cast<double>(n);
-    double ridge = options.scale == RidgeScale::relative ? options.ridge * unit : options.ridge;
-    if (options.choose) {
-      std::vector<Problem> parts;
-      for (const TdMoments& fold : folds) parts.push_back(restrict(fold, which, scale));
-      ridge = unit * choose_ridge(parts, problem, unit, fit.ridge_path);
-    }
-    const MatrixXd system = problem.system + ridge * MatrixXd::Identity(n, n);
-    const linalg::LinearSolution solution = linalg::solve(system, problem.target);
+  for (const Member& part : parts) {
+    const auto n = static_cast<Index>(part.which.size());
+    const double lambda =
+        ridge.scale == RidgeScale::relative ? ridge.ridge * part.unit : ridge.ridge;
+    const MatrixXd system = part.problem.system + lambda * MatrixXd::Identity(n, n);
+    const linalg::LinearSolution solution = linalg::solve(system, part.problem.target);
     VectorXd w = solution.x;
     if (!(solution.reciprocal_condition > std::numeric_limits<double>::epsilon())) {
       const linalg::Svd svd = linalg::svd(system);
       const Index rank = (svd.values.array() > 1e-13 * std::max(svd.values[0], 1e-300)).count();
       w = svd.v.leftCols(rank) * svd.values.head(rank).cwiseInverse().asDiagonal() *
-          (svd.u.leftCols(rank).transpose() * problem.target);
+          (svd.u.leftCols(rank).transpose() * part.problem.target);
       fit.singular = true;
       fit.rank = std::min(fit.rank, features - (n - rank));
     }
-    w = scale.cwiseProduct(w);
+    w = part.scale.cwiseProduct(w);
     for (Index i = 0; i < n; ++i) {
-      fit.weights[which[static_cast<std::size_t>(i)]] += w[i] / static_cast<double>(members);
+      fit.weights[part.which[static_cast<std::size_t>(i)]] += w[i] / static_cast<double>(members);
     }
-    fit.ridge = ridge;
+    fit.ridge = lambda;
+    fit.relative_ridge = part.unit > 0.0 ? lambda / part.unit : 0.0;
     fit.condition_number =
         std::max(fit.condition_number, solution.reciprocal_condition > 0.0
                                            ? 1.0 / solution.reciprocal_condition

@@ -9,6 +9,7 @@
 namespace waggle {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 void ValueOptions::validate() const {
@@ -20,10 +21,41 @@ void ValueOptions::validate() const {
   require(washout >= 0, "washout = {}: must not be negative", washout);
 }
 
+namespace {
+
+/// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows that are fitted. LSTD's
+/// moments say nothing of single rows, so it takes one more look at them.
+double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Trajectory& trajectory, const ValueOptions& options,
+                     const VectorXd& weights) {
+  double sum = 0.0;
+  Index count = 0;
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, trajectory, state, [&](const StateBlock& block) {
+    features.resize(reservoir.features(), block.states.cols());
+    reservoir.map_features(block.states, features);
+    const VectorXd values = features.transpose() * weights;
+    for (Index i = 0; i + 1 < values.size(); ++i) {
+      if (block.first_in_episode + i < options.washout) continue;
+      const Index row = block.first + i;
+      const bool terminated = trajectory.end(row) == EpisodeEnd::terminated;
+      const double next = terminated ? 0.0 : values[i + 1];
+      const double error = trajectory.rewards()[row] + options.discount * next - values[i];
+      sum += error * error;
+      ++count;
+    }
+  });
+  return std::sqrt(sum / static_cast<double>(count));
+}
+
+}  // namespace
+
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                    const Trajectory& trajectory, const ValueOptions& options) {
   options.validate();
-  ValueEquations equations(reservoir, options, trajectory.steps());
+  require_fit(layout, trajectory);
+  ValueEquations equations(reservoir, options, trajectory);
   ValueFit fit;
   fit.state = VectorXd::Zero(reservoir.units());
   const auto skipped = [&](const StateBlock& block) {
@@ -42,19 +74,7 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
           trajectory.steps());
   equations.solve(fit);
   if (options.method == Method::lstd) {
-    // LSTD's equations say nothing of single rows; what is left of those takes one more look.
-    const VectorXd values =
-        values_along(reservoir, layout, trajectory, VectorXd::Zero(reservoir.units()), fit.weights);
-    double sum = 0.0;
-    Index count = 0;
-    for (Index k = 0; k + 1 < trajectory.steps(); ++k) {
-      if (trajectory.end(k) == EpisodeEnd::truncated) continue;
-      const double next = trajectory.end(k) == EpisodeEnd::terminated ? 0.0 : values[k + 1];
-      const double error = trajectory.rewards()[k] + options.discount * next - values[k];
-      sum += error * error;
-      ++count;
-    }
-    fit.diagnostics.residual = count > 0 ? std::sqrt(sum / static_cast<double>(count)) : 0.0;
+    fit.diagnostics.residual = bellman_error(reservoir, layout, trajectory, options, fit.weights);
   }
   return fit;
 }

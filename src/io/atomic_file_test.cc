@@ -1,0 +1,61 @@
+#include "io/atomic_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+
+namespace waggle {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class AtomicFile : public testing::Test {
+ protected:
+  AtomicFile() : directory_(fs::path(testing::TempDir()) / "waggle-atomic-file") {
+    fs::remove_all(directory_);
+  }
+  ~AtomicFile() override { fs::remove_all(directory_); }
+
+  fs::path directory_;
+};
+
+TEST_F(AtomicFile, WritesReplacesAndLeavesNothingElse) {
+  require_writable_directory(directory_ / "deep");
+  const fs::path path = directory_ / "deep" / "file";
+  const std::string large(3'000'000, 'x');
+  write_file(path, "old");
+  write_file(path, large);
+  EXPECT_EQ(read(path), large);
+  write_file(path, "");
+  EXPECT_EQ(read(path), "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "deep"), {}), 1);
+}
+
+TEST_F(AtomicFile, AFailureLeavesTheOldFile) {
+  require_writable_directory(directory_);
+  const fs::path path = directory_ / "occupied";
+  fs::create_directories(path / "by a directory");
+  EXPECT_THROW(write_file(path, "new"), std::runtime_error);
+  EXPECT_THROW(write_file(directory_ / "nowhere" / "file", "new"), std::runtime_error);
+  EXPECT_TRUE(fs::is_directory(path));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1);
+}
+
+TEST_F(AtomicFile, AnUnwritableDirectoryIsNamed) {
+  require_writable_directory(directory_);
+  std::ofstream(directory_ / "file") << "mine";
+  expect_error([&] { require_writable_directory(directory_ / "file"); }, "file", "cannot write");
+}
+
+}  // namespace
+}  // namespace waggle
