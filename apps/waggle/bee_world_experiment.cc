@@ -118,9 +118,17 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
   const auto world = file.read<BeeWorldOptions>("environment");
   const LearnOptions learner = file.learner(options.learner);
 
-  std::vector<std::optional<Flight>> flights(static_cast<std::size_t>(options.seeds));
+  std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
+  std::optional<Flight> first;
   for_each_seed(options, "bee-world", progress, [&](int i, std::uint64_t seed) {
-    flights[static_cast<std::size_t>(i)] = fly(world, learner, file.evaluation_steps(), seed);
+    Flight flight = fly(world, learner, file.evaluation_steps(), seed);
+    outcomes[static_cast<std::size_t>(i)] = {
+        .values = {flight.learnt.rounds.front().mean_reward,
+                   flight.improved.trajectory.rewards().mean()},
+        .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
+        .warnings = flight.learnt.warnings,
+        .seconds = flight.seconds};
+    if (i == 0) first = std::move(flight);
   });
 
   using reference::EulerLagrangeSign;
@@ -152,15 +160,9 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
                   file.paper("mean_nectar"),
                   optimal.mean_nectar,
                   {}};
-  for (const auto& flight : flights) {
-    initial.values.push_back(flight->learnt.rounds.front().mean_reward);
-    improved.values.push_back(flight->improved.trajectory.rewards().mean());
-    result.rank_deficient += flight->learnt.value.diagnostics.rank_deficient() ? 1 : 0;
-    for (const std::string& warning : flight->learnt.warnings) ++result.warnings[warning];
-    result.seconds.push_back(flight->seconds);
-  }
   improved.compared = true;
   result.metrics = {std::move(initial), std::move(improved)};
+  collect(outcomes, result);
   result.facts = {
       {"optimal_mean_nectar", "  the optimum for the discount, by DP", {}, {}, optimal.mean_nectar},
       {"optimal_average",
@@ -178,7 +180,7 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
        {},
        corrected.mean_nectar,
        {}}};
-  result.figures = flight_figures(world, *flights.front());
+  result.figures = flight_figures(world, *first);
   result.figures.push_back(reference_figure(optimal, printed, corrected));
   return result;
 }

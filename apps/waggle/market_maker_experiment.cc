@@ -58,6 +58,16 @@ double gain(const Trajectory& trajectory) {
   return -covariance / variance(y);
 }
 
+SeedOutcome outcome(const Run& run) {
+  SeedOutcome result{
+      .diverged = run.diverged(), .warnings = run.learnt.warnings, .seconds = run.seconds};
+  if (result.diverged) return result;
+  const Trajectory& t = run.improved.trajectory;
+  result.values = {-t.rewards().mean(), variance(t.observations().row(0)), gain(t)};
+  result.rank_deficient = run.learnt.value.diagnostics.rank_deficient();
+  return result;
+}
+
 /// The exact one-step improvement, simulated: what a perfect fit of π_0's value would have cost.
 double simulate_exact_improvement(const Problem& problem, double exact_gain, std::uint64_t seed) {
   MarketMaker market(problem.environment);
@@ -140,7 +150,8 @@ Figure histogram_figure(const Run& run, const reference::OptimalControl& optimal
 }
 
 ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
-                           const Problem& problem, const std::vector<std::optional<Run>>& runs) {
+                           const Problem& problem, const std::vector<SeedOutcome>& outcomes,
+                           const Run& first) {
   const double discount = problem.learner.value.discount;
   const auto optimal = reference::optimal_control(problem.environment, discount);
   const auto initial_value =
@@ -171,22 +182,9 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                 optimal.control.inventory_variance,
                 {}};
   Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.control.gain, {}};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Run& run = *runs[i];
-    if (run.diverged()) {
-      result.diverged.push_back(options.first_seed + i);
-      continue;
-    }
-    const Trajectory& t = run.improved.trajectory;
-    cost.values.push_back(-t.rewards().mean());
-    spread.values.push_back(variance(t.observations().row(0)));
-    slope.values.push_back(gain(t));
-    result.rank_deficient += run.learnt.value.diagnostics.rank_deficient() ? 1 : 0;
-    for (const std::string& warning : run.learnt.warnings) ++result.warnings[warning];
-    result.seconds.push_back(run.seconds);
-  }
   cost.compared = slope.compared = true;
   result.metrics = {std::move(cost), std::move(spread), std::move(slope)};
+  collect(outcomes, result);
   result.facts = {{"exact_one_step_cost",
                    "  average cost of the exact one-step improvement",
                    {},
@@ -197,8 +195,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                    {},
                    {},
                    reference::average_cost_floor(problem.environment)}};
-  if (!runs.front()->diverged()) {
-    const Run& first = *runs.front();
+  if (!first.diverged()) {
     result.figures = {value_figure(first, initial_value),
                       value_curve_figure(first, initial_value, optimal), inventory_figure(first),
                       scatter_figure(first, optimal), histogram_figure(first, optimal)};
@@ -217,12 +214,15 @@ std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& opt
   std::vector<ExperimentResult> results;
   for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
     problem.environment.timing = timing;
-    std::vector<std::optional<Run>> runs(static_cast<std::size_t>(options.seeds));
+    std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
+    std::optional<Run> first;
     for_each_seed(options, fmt::format("market-maker, {}", name_of(timing)), progress,
                   [&](int i, std::uint64_t seed) {
-                    runs[static_cast<std::size_t>(i)] = trade(problem, seed);
+                    Run run = trade(problem, seed);
+                    outcomes[static_cast<std::size_t>(i)] = outcome(run);
+                    if (i == 0) first = std::move(run);
                   });
-    results.push_back(summarise(options, file, problem, runs));
+    results.push_back(summarise(options, file, problem, outcomes, *first));
   }
   return results;
 }

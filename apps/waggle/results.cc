@@ -13,6 +13,22 @@ namespace waggle::app {
 
 using nlohmann::ordered_json;
 
+void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const SeedOutcome& outcome = outcomes[i];
+    for (const std::string& warning : outcome.warnings) ++result.warnings[warning];
+    if (outcome.diverged) {
+      result.diverged.push_back(result.first_seed + i);
+      continue;
+    }
+    for (std::size_t m = 0; m < result.metrics.size(); ++m) {
+      result.metrics[m].values.push_back(outcome.values[m]);
+    }
+    result.rank_deficient += outcome.rank_deficient ? 1 : 0;
+    result.seconds.push_back(outcome.seconds);
+  }
+}
+
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double place = q * static_cast<double>(values.size() - 1);

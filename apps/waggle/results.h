@@ -53,6 +53,18 @@ struct ExperimentResult {
   std::vector<Figure> figures;  ///< of the first seed
 };
 
+/// What is kept of one seed's run.
+struct SeedOutcome {
+  std::vector<double> values = {};  ///< one for each of the result's metrics; none if it diverged
+  bool diverged = false;
+  bool rank_deficient = false;
+  std::vector<std::string> warnings = {};
+  double seconds = 0.0;
+};
+
+/// Adds the outcomes, in the order of the seeds, to a result whose metrics are named already.
+void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result);
+
 /// The q-quantile of unsorted values, interpolated linearly; values must not be empty.
 double quantile(std::vector<double> values, double q);
 
