@@ -44,7 +44,8 @@ Run trade(const Problem& problem, std::uint64_t seed) {
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (run.diverged()) return run;
   GreedyPolicy greedy = run.learnt.policy();
-  run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps});
+  run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps,
+                                         .divergence_limit = run.learnt.divergence_limit()});
   return run;
 }
 

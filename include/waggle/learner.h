@@ -72,6 +72,9 @@ struct Learnt {
   bool usable() const { return reservoir != nullptr; }
   /// The learnt policy, in the state the experience ended in. Throws Error if not usable.
   GreedyPolicy policy(const Exploration& exploration = {}) const;
+  /// Where a run of the policy has left everything it learnt from far behind: 100 times the largest
+  /// |reward| or |observation| of the experience. For RolloutOptions::divergence_limit.
+  double divergence_limit() const;
 };
 
 /// Learns by acting. The simulation is left where the experience ended, ready for the learnt

