@@ -6,6 +6,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "expect_error.h"
 
@@ -21,7 +22,10 @@ std::string read(const fs::path& path) {
 
 class AtomicFile : public testing::Test {
  protected:
-  AtomicFile() : directory_(fs::path(testing::TempDir()) / "waggle-atomic-file") {
+  // Of its own, since tests run side by side.
+  AtomicFile()
+      : directory_(fs::path(testing::TempDir()) /
+                   ("waggle-atomic-file-" + std::to_string(getpid()))) {
     fs::remove_all(directory_);
   }
   ~AtomicFile() override { fs::remove_all(directory_); }
