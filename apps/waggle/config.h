@@ -15,6 +15,11 @@
 
 namespace waggle::app {
 
+template <typename T>
+constexpr bool is_optional_struct = false;
+template <typename T>
+constexpr bool is_optional_struct<std::optional<T>> = std::is_class_v<T>;
+
 /// Reads options from one table of a TOML document, strictly: a key nobody asks for is an error, as
 /// is a value of the wrong kind. Fields that are absent keep their defaults.
 class TomlReader {
@@ -58,8 +63,8 @@ class TomlReader {
       const auto value = node.value<double>();
       if (!value) throw Error(fmt::format("{}: must be a number", path));
       field = *value;
-    } else if constexpr (std::is_same_v<T, std::optional<Exploration>>) {
-      read(node, path, field.emplace());
+    } else if constexpr (is_optional_struct<T>) {
+      read(node, path, field ? *field : field.emplace());
     } else if constexpr (std::is_same_v<T, std::optional<double>>) {
       const auto text = node.value_exact<std::string>();
       if (text && *text == "none") {
@@ -107,7 +112,7 @@ class JsonWriter {
       json_[name] = name_of(field);
     } else if constexpr (std::is_same_v<T, std::optional<double>>) {
       json_[name] = field ? nlohmann::ordered_json(*field) : nlohmann::ordered_json(nullptr);
-    } else if constexpr (std::is_same_v<T, std::optional<Exploration>>) {
+    } else if constexpr (is_optional_struct<T>) {
       if (field) (*this)(name, *field);
     } else if constexpr (std::is_arithmetic_v<T>) {
       json_[name] = field;

@@ -77,6 +77,14 @@ void describe(Visitor& v, MarketMakerOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, ProcedureOne& o) {
+  v("features", o.features);
+  v("delay", o.delay);
+  v("radius", o.radius);
+  v("input_bound", o.input_bound);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, ReservoirOptions& o) {
   v("units", o.units);
   v("activation", o.activation);
@@ -90,6 +98,7 @@ void describe(Visitor& v, ReservoirOptions& o) {
   v("density", o.density);
   v("operator_norm", o.operator_norm);
   v("spectral_radius", o.spectral_radius);
+  v("procedure_one", o.procedure_one);
   v("members", o.members);
   v("direct_inputs", o.direct_inputs);
 }

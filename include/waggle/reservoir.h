@@ -44,6 +44,30 @@ class ReservoirSystem {
 enum class Activation { relu, tanh, identity };
 enum class Distribution { uniform, gaussian };
 
+/// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1
+/// and 2 hold. The state carries the last inputs exactly, s_k = (z_{k−1}, …, z_{k−1−T₀}) of size
+/// m = d(T₀+1), and N random features of them, each with its mirror image:
+///
+///     x_k = (s_k, A s_k + ζ, −s_k, −A s_k − ζ)₊,     n = 2(m + N)
+///
+/// The rows of A are uniform on the ball of radius R in R^m, ζ on ±max(MR, 1). The network's
+/// recurrent matrix is nilpotent, so the echo state property holds whatever the input is.
+struct ProcedureOne {
+  Eigen::Index features = 100;  ///< N ≥ 1
+  Eigen::Index delay = 10;      ///< T₀ ≥ 0: the memory is T₀+1 inputs
+  double radius = 1.0;          ///< R > 0
+  /// M: a bound on ‖(z_{k−T₀}, …, z_k)‖, in the units in which the inputs enter. If not given,
+  /// learners take it from their data; a network drawn by itself needs it.
+  std::optional<double> input_bound;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// The largest ‖(z_{k−T₀}, …, z_k)‖ along the columns of z, for ProcedureOne::input_bound. Columns
+/// before the first count as 0.
+double input_bound(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Index delay);
+
 /// How the weights of an echo state network are drawn. The defaults are the paper's.
 struct ReservoirOptions {
   Eigen::Index units = 300;                  ///< n ≥ 1
@@ -60,13 +84,16 @@ struct ReservoirOptions {
   double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
   std::optional<double> operator_norm = 1.0;          ///< rescale A to this ‖A‖₂
   std::optional<double> spectral_radius;              ///< or to this max |eigenvalue|
-  /// K ≥ 1 independent networks of `units` each, side by side in one state: an ensemble.
+  /// Draw the weights by Procedure 1 instead. The options above are then left at their defaults:
+  /// it has its own.
+  std::optional<ProcedureOne> procedure_one;
+  /// K ≥ 1 independent networks, side by side in one state: an ensemble.
   int members = 1;
   /// Let the readout see the input too: append z_k (as scaled) and a constant 1 to the state.
   bool direct_inputs = false;
   std::uint64_t seed = 0;
 
-  /// Throws Error where a field is out of its range or both rescalings are asked for.
+  /// Throws Error where a field is out of its range, or options are given that exclude each other.
   void validate() const;
 };
 
@@ -74,6 +101,9 @@ struct ReservoirOptions {
 struct InputScaling {
   Eigen::VectorXd mean;
   Eigen::VectorXd spread;  ///< > 0
+
+  /// Leaves `inputs` channels as they are.
+  static InputScaling none(Eigen::Index inputs);
 };
 
 /// The echo state network
@@ -87,8 +117,9 @@ struct InputScaling {
 class EchoStateNetwork final : public ReservoirSystem {
  public:
   /// Draws A, C and ζ. Rescaling A is exact to rounding: ‖A‖₂ is its largest singular value, the
-  /// spectral radius its largest |eigenvalue|, each from a dense O(n³) decomposition. Throws Error
-  /// for invalid options, inputs < 1, or a rescaling of an A that is zero.
+  /// spectral radius its largest |eigenvalue|, each from a dense O(n³) decomposition. By Procedure
+  /// 1 A is never formed: a step costs O(N m) instead of O((N + m)²). Throws Error for invalid
+  /// options, inputs < 1, or a rescaling of an A that is zero.
   EchoStateNetwork(const ReservoirOptions& options, Eigen::Index inputs);
 
   /// From given weights. Throws Error if the sizes differ or an entry is not finite.
@@ -126,11 +157,14 @@ class EchoStateNetwork final : public ReservoirSystem {
   Eigen::Index member_units() const { return member_units_; }
 
  private:
-  /// One member's A: dense, or sparse by columns.
+  /// One member's A: dense, or sparse by columns, or that of Procedure 1.
   struct Block {
     Eigen::MatrixXd dense;
     Eigen::SparseMatrix<double> sparse;
+    std::optional<Eigen::MatrixXd> delayed;  // N × dT₀: what A does to all but the newest input
   };
+  void draw(const ReservoirOptions& options, Eigen::Index member);
+  void draw_procedure_one(const ReservoirOptions& options, Eigen::Index member);
 
   Eigen::Index member_units_ = 0;
   bool has_constant_ = false;

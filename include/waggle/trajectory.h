@@ -85,6 +85,11 @@ void require_fit(const InputLayout& layout, const Trajectory& trajectory);
 /// nothing to scale it by. Throws Error for an empty one.
 InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory);
 
+/// ProcedureOne::input_bound over a trajectory: the largest norm of T₀+1 consecutive inputs of one
+/// episode, each scaled. Throws Error for an empty trajectory.
+double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,
+                           const InputScaling& scaling, Eigen::Index delay);
+
 /// Some consecutive steps of one episode, and the states they led through.
 struct StateBlock {
   Eigen::Index first;                        ///< row of the trajectory

@@ -117,7 +117,6 @@ class Learner {
  public:
   Learner(const EnvironmentSpec& spec, const LearnOptions& options, Trajectory experience)
       : spec_(spec),
-        drawn_(options.reservoir, InputLayout::of(spec).size()),
         result_{.options = options,
                 .experience = std::move(experience),
                 .rounds = {},
@@ -129,6 +128,7 @@ class Learner {
     options.validate();
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
+    if (!needs_input_bound()) draw();
     spec.actions.validate();
     const bool open = !spec.actions.is_bounded() && needs_no_bounds(options);
     const ActionSpace checked =
@@ -152,9 +152,16 @@ class Learner {
     const Trajectory& experience = result_.experience;
     const VectorXd previous = result_.value.weights;
     if (previous.size() == 0) result_.actions = bounded(spec_.actions, options, experience);
-    result_.reservoir = std::make_shared<const EchoStateNetwork>(
-        options.standardise ? drawn_.with_input_scaling(measure_inputs(result_.layout, experience))
-                            : drawn_);
+    const InputScaling scaling = options.standardise ? measure_inputs(result_.layout, experience)
+                                                     : InputScaling::none(result_.layout.size());
+    if (needs_input_bound()) {
+      ProcedureOne& procedure = *result_.options.reservoir.procedure_one;
+      procedure.input_bound =
+          measure_input_bound(result_.layout, experience, scaling, procedure.delay);
+      draw();
+    }
+    result_.reservoir =
+        std::make_shared<const EchoStateNetwork>(drawn_->with_input_scaling(scaling));
     const int sweeps = last ? std::max(options.sweeps, options.final_sweeps) : options.sweeps;
     if (sweeps == 0) {
       result_.value = fit_value(*result_.reservoir, result_.layout, experience, options.value);
@@ -206,8 +213,15 @@ class Learner {
   }
 
  private:
+  /// Procedure 1 needs a bound on the inputs, which only the first experience can tell.
+  bool needs_input_bound() const {
+    const auto& procedure = result_.options.reservoir.procedure_one;
+    return procedure && !procedure->input_bound;
+  }
+  void draw() { drawn_.emplace(result_.options.reservoir, result_.layout.size()); }
+
   EnvironmentSpec spec_;
-  EchoStateNetwork drawn_;
+  std::optional<EchoStateNetwork> drawn_;
   Learnt result_;
 };
 

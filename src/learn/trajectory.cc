@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <numeric>
 
 #include <waggle/trajectory.h>
 
@@ -138,6 +140,24 @@ InputScaling measure_inputs(const InputLayout& layout, const Trajectory& traject
     if (scaling.spread[i] == 0.0) scaling.spread[i] = 1.0;
   }
   return scaling;
+}
+
+double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,
+                           const InputScaling& scaling, Index delay) {
+  require_fit(layout, trajectory);
+  require(delay >= 0, "delay = {}: must not be negative", delay);
+  VectorXd z(layout.size());
+  std::deque<double> window;  // squared norms of the last inputs
+  double largest = 0.0;
+  for (Index k = 0; k < trajectory.steps(); ++k) {
+    layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
+                 trajectory.observations().col(k), z);
+    window.push_back((z - scaling.mean).cwiseQuotient(scaling.spread).squaredNorm());
+    if (static_cast<Index>(window.size()) > delay + 1) window.pop_front();
+    largest = std::max(largest, std::accumulate(window.begin(), window.end(), 0.0));
+    if (trajectory.end(k) != EpisodeEnd::none) window.clear();
+  }
+  return std::sqrt(largest);
 }
 
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -92,6 +93,27 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 
 }  // namespace
 
+void ProcedureOne::validate() const {
+  require(features >= 1, "procedure_one: features = {}: must be at least 1", features);
+  require(delay >= 0, "procedure_one: delay = {}: must not be negative", delay);
+  require(radius > 0.0 && std::isfinite(radius),
+          "procedure_one: radius = {}: must be positive and finite", radius);
+  if (input_bound) {
+    require(*input_bound >= 0.0 && std::isfinite(*input_bound),
+            "procedure_one: input_bound = {}: must be finite and not negative", *input_bound);
+  }
+}
+
+double input_bound(const Ref<const MatrixXd>& z, Index delay) {
+  require(delay >= 0, "input_bound: delay = {}: must not be negative", delay);
+  double largest = 0.0;
+  for (Index k = 0; k < z.cols(); ++k) {
+    const Index first = std::max<Index>(0, k - delay);
+    largest = std::max(largest, z.middleCols(first, k + 1 - first).squaredNorm());
+  }
+  return std::sqrt(largest);
+}
+
 void ReservoirOptions::validate() const {
   require(units >= 1, "units = {}: must be at least 1", units);
   require_leak(leak);
@@ -108,41 +130,31 @@ void ReservoirOptions::validate() const {
   require(!(operator_norm && spectral_radius),
           "operator_norm = {} and spectral_radius = {}: give one of them, not both",
           operator_norm.value_or(0.0), spectral_radius.value_or(0.0));
+  if (procedure_one) {
+    procedure_one->validate();
+    const ReservoirOptions defaults;
+    require(activation == Activation::relu && leak == 1.0 && !slowest_leak && !orthogonal &&
+                density == 1.0 && !spectral_radius && units == defaults.units,
+            "procedure_one: draws ReLU units without a leak and has its own sizes; leave units, "
+            "activation, leak, orthogonal, density and spectral_radius at their defaults");
+  }
   if (operator_norm) require_scaling("operator_norm", *operator_norm);
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
 EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs)
-    : member_units_(options.units), activation_(options.activation) {
+    : activation_(options.activation) {
   options.validate();
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
-  const Index n = options.units;
+  const std::optional<ProcedureOne>& procedure = options.procedure_one;
+  member_units_ =
+      procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
+  const Index n = member_units_;
   const Index direct = options.direct_inputs ? inputs + 1 : 0;
   input_.setZero(options.members * n + direct, inputs);
   bias_.setZero(input_.rows());
   for (Index member = 0; member < options.members; ++member) {
-    const std::uint64_t stream = kMemberStreams * static_cast<std::uint64_t>(member);
-    MatrixXd recurrent = draw_matrix(options, n, options.recurrent_scaling, options.density,
-                                     stream + kRecurrentStream);
-    if (options.orthogonal) recurrent = rotation(recurrent);
-    input_.middleRows(member * n, n) =
-        draw_matrix(options, inputs, options.input_scaling, 1.0, stream + kInputStream);
-    bias_.segment(member * n, n) =
-        draw_matrix(options, 1, options.bias_scaling, 1.0, stream + kBiasStream);
-    if (options.operator_norm) {
-      rescale(recurrent, "operator_norm", *options.operator_norm,
-              [](const MatrixXd& a) { return linalg::singular_values(a)[0]; });
-    }
-    if (options.spectral_radius) {
-      rescale(recurrent, "spectral_radius", *options.spectral_radius,
-              [](const MatrixXd& a) { return linalg::spectral_radius(a); });
-    }
-    Block& block = blocks_.emplace_back();
-    if (options.density < 1.0) {
-      block.sparse = recurrent.sparseView();
-    } else if (recurrent.cwiseAbs().maxCoeff() > 0.0) {
-      block.dense = std::move(recurrent);
-    }
+    procedure ? draw_procedure_one(options, member) : draw(options, member);
   }
   leak_.setConstant(nonlinear_units(), options.leak);
   if (options.slowest_leak && n > 1) {
@@ -158,6 +170,66 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
     bias_[bias_.size() - 1] = 1.0;
     has_constant_ = true;
   }
+}
+
+void EchoStateNetwork::draw(const ReservoirOptions& options, Index member) {
+  const Index n = member_units_;
+  const std::uint64_t stream = kMemberStreams * static_cast<std::uint64_t>(member);
+  MatrixXd recurrent = draw_matrix(options, n, options.recurrent_scaling, options.density,
+                                   stream + kRecurrentStream);
+  if (options.orthogonal) recurrent = rotation(recurrent);
+  input_.middleRows(member * n, n) =
+      draw_matrix(options, inputs(), options.input_scaling, 1.0, stream + kInputStream);
+  bias_.segment(member * n, n) =
+      draw_matrix(options, 1, options.bias_scaling, 1.0, stream + kBiasStream);
+  if (options.operator_norm) {
+    rescale(recurrent, "operator_norm", *options.operator_norm,
+            [](const MatrixXd& a) { return linalg::singular_values(a)[0]; });
+  }
+  if (options.spectral_radius) {
+    rescale(recurrent, "spectral_radius", *options.spectral_radius,
+            [](const MatrixXd& a) { return linalg::spectral_radius(a); });
+  }
+  Block& block = blocks_.emplace_back();
+  if (options.density < 1.0) {
+    block.sparse = recurrent.sparseView();
+  } else if (recurrent.cwiseAbs().maxCoeff() > 0.0) {
+    block.dense = std::move(recurrent);
+  }
+}
+
+/// Definition proc:procedure. A_i is a direction on the sphere times R u^{1/m}: uniform on the
+/// ball.
+void EchoStateNetwork::draw_procedure_one(const ReservoirOptions& options, Index member) {
+  const ProcedureOne& procedure = *options.procedure_one;
+  require(procedure.input_bound.has_value(),
+          "procedure_one: input_bound is needed to draw the biases; measure it with input_bound()");
+  const Index d = inputs();
+  const Index m = d * (procedure.delay + 1);
+  const double largest_bias = std::max(*procedure.input_bound * procedure.radius, 1.0);
+  const Random random(options.seed);
+  MatrixXd features(procedure.features, m);
+  VectorXd bias(procedure.features);
+  for (Index i = 0; i < procedure.features; ++i) {
+    // Each feature has its own stream, so more of them, or a longer memory, leave the others' ζ.
+    Draws draws =
+        random.at(Purpose::reservoir, kMemberStreams * static_cast<std::uint64_t>(member) +
+                                          static_cast<std::uint64_t>(i));
+    bias[i] = draws.uniform(-largest_bias, largest_bias);
+    const double radius =
+        procedure.radius * std::pow(draws.uniform(), 1.0 / static_cast<double>(m));
+    for (Index j = 0; j < m; ++j) features(i, j) = draws.normal();
+    features.row(i) *= radius / features.row(i).norm();
+  }
+  const Index half = m + procedure.features;
+  auto input = input_.middleRows(member * member_units_, member_units_);
+  input.topRows(d).setIdentity();
+  input.middleRows(m, procedure.features) = features.leftCols(d);
+  input.bottomRows(half) = -input.topRows(half);
+  auto biases = bias_.segment(member * member_units_, member_units_);
+  biases.segment(m, procedure.features) = bias;
+  biases.tail(half) = -biases.head(half);
+  blocks_.emplace_back().delayed = features.rightCols(m - d);
 }
 
 EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd bias,
@@ -178,9 +250,13 @@ EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd 
   require_finite("recurrent matrix", recurrent);
   require_finite("input matrix", input_);
   require_finite("bias", bias_);
-  blocks_.push_back({std::move(recurrent), {}});
+  blocks_.emplace_back().dense = std::move(recurrent);
   leak_.setConstant(n, leak);
   leaky_ = leak < 1.0;
+}
+
+InputScaling InputScaling::none(Index inputs) {
+  return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
 }
 
 EchoStateNetwork EchoStateNetwork::with_input_scaling(const InputScaling& scaling) const {
@@ -209,6 +285,19 @@ void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<con
     const Block& block = blocks_[static_cast<std::size_t>(member)];
     const double* from = x.data() + member * n;
     double* to = out.data() + member * n;
+    if (block.delayed) {
+      // s, but for its oldest input, moves down the line by one input and feeds the features. What
+      // is mirrored is the negative of what is not, and its place is free until then.
+      const MatrixXd& features = *block.delayed;
+      const Index half = n / 2;
+      const Index moved = features.cols();
+      Eigen::Map<VectorXd> s(to + half, moved);
+      s = Eigen::Map<const VectorXd>(from, moved) - Eigen::Map<const VectorXd>(from + half, moved);
+      Eigen::Map<VectorXd>(to + inputs(), moved) += s;
+      kernels::add_product(features.data(), features.rows(), moved, s.data(),
+                           to + inputs() + moved);
+      Eigen::Map<VectorXd>(to + half, half) = -Eigen::Map<const VectorXd>(to, half);
+    }
     if (block.dense.size() > 0) kernels::add_product(block.dense.data(), n, n, from, to);
     for (Index j = 0; j < block.sparse.outerSize(); ++j) {
       if (from[j] == 0.0) continue;
@@ -251,6 +340,16 @@ MatrixXd EchoStateNetwork::recurrent() const {
         full.block(member * member_units_, member * member_units_, member_units_, member_units_);
     if (block.dense.size() > 0) place = block.dense;
     if (block.sparse.size() > 0) place = MatrixXd(block.sparse);
+    if (block.delayed) {
+      const Index half = member_units_ / 2;
+      const Index moved = block.delayed->cols();
+      auto quarter = place.topLeftCorner(half, half);
+      quarter.block(inputs(), 0, moved, moved).setIdentity();
+      quarter.bottomLeftCorner(block.delayed->rows(), moved) = *block.delayed;
+      place.topRightCorner(half, half) = -quarter;
+      place.bottomLeftCorner(half, half) = -quarter;
+      place.bottomRightCorner(half, half) = quarter;
+    }
   }
   return full;
 }
