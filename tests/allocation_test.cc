@@ -73,8 +73,22 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ReservoirOptions{.units = 300}, ReservoirOptions{.units = 50, .leak = 0.5},
                     ReservoirOptions{.units = 50, .activation = Activation::tanh},
                     ReservoirOptions{.units = 50, .density = 0.2},
+                    ReservoirOptions{.procedure_one = ProcedureOne{.input_bound = 3.0}},
                     ReservoirOptions{
                         .units = 50, .slowest_leak = 0.1, .members = 3, .direct_inputs = true}));
+
+TEST(Allocation, AnOnlineUpdateAllocatesNothing) {
+  const VectorXd features = VectorXd::Random(50), next = VectorXd::Random(50);
+  const MatrixXd sigma = MatrixXd::Identity(50, 50);
+  for (const OnlineUpdate update :
+       {OnlineUpdate::plain, OnlineUpdate::whitened, OnlineUpdate::recursive}) {
+    OnlineValue value({.update = update}, sigma, 1000);  // whitened again after 1,000 more
+    EXPECT_EQ(count_allocations([&] {
+                for (int k = 0; k < 100; ++k) value.update(features, 0.5, next);
+              }),
+              0);
+  }
+}
 
 }  // namespace
 }  // namespace waggle

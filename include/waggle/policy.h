@@ -19,6 +19,8 @@ class Policy {
   virtual void begin_episode() {}
   /// Write a_k, given (r_k, o_k). All randomness comes from `draws`.
   virtual void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) = 0;
+  /// The process has terminated: (r_k, o_k) is the last thing seen, and no action follows.
+  virtual void end_episode(const Percept& /*percept*/) {}
 };
 
 /// Every action of a bounded or discrete space equally likely: π_0 of Bee World.

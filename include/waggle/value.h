@@ -7,6 +7,7 @@
 
 #include <waggle/least_squares.h>
 #include <waggle/policy.h>
+#include <waggle/temporal_difference.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -51,6 +52,17 @@ struct ValueFit {
 /// invalid options, data that does not fit, or when washout leaves no row.
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                    const Trajectory& trajectory, const ValueOptions& options);
+
+/// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows after the washout, from
+/// x = 0. Throws Error if the sizes differ or no row is left.
+double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Trajectory& trajectory, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                     double discount, Eigen::Index washout = 0);
+
+/// LSTD's moments along a trajectory, from x = 0, the washout of each episode left out. Throws as
+/// fit_value.
+TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Trajectory& trajectory, double discount, Eigen::Index washout = 0);
 
 struct PolicyIterationOptions {
   ValueOptions value;  ///< trace must be 0: the trajectory is another policy's

@@ -6,6 +6,8 @@
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/market_maker.h>
+#include <waggle/mean_flow.h>
+#include <waggle/online.h>
 #include <waggle/policy.h>
 #include <waggle/random.h>
 #include <waggle/reference/bee_world.h>

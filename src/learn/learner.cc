@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <Eigen/Cholesky>
 
 #include <waggle/learner.h>
 
 #include "core/check.h"
+#include "learn/action_bounds.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -60,26 +60,7 @@ bool needs_no_bounds(const LearnOptions& options) {
 /// bounds.
 ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
                     const Trajectory& experience) {
-  ActionSpace result = space;
-  if (result.is_bounded() || needs_no_bounds(options)) return result;
-  for (Index i = 0; i < result.size(); ++i) {
-    const bool open_below = !std::isfinite(result.lower[i]);
-    const bool open_above = !std::isfinite(result.upper[i]);
-    if (!open_below && !open_above) continue;
-    double low = std::numeric_limits<double>::infinity();
-    double high = -low;
-    for (Index k = 0; k < experience.steps(); ++k) {
-      if (experience.end(k) == EpisodeEnd::terminated) continue;  // its action was never taken
-      low = std::min(low, experience.actions()(i, k));
-      high = std::max(high, experience.actions()(i, k));
-    }
-    if (open_below) result.lower[i] = options.action_limit ? -*options.action_limit : low;
-    if (open_above) result.upper[i] = options.action_limit ? *options.action_limit : high;
-    require(result.lower[i] < result.upper[i],
-            "action {} goes from {} to {} in the experience and has no bounds: give action_limit",
-            i, low, high);
-  }
-  return result;
+  return needs_no_bounds(options) ? space : bounded_by(space, experience, options.action_limit);
 }
 
 /// Whether a round (counted from 0, which is the initial policy's) is one of the last, greedy ones.
@@ -130,12 +111,8 @@ class Learner {
     // the experience, so what needs them is checked as if they had.
     if (!needs_input_bound()) draw();
     spec.actions.validate();
-    const bool open = !spec.actions.is_bounded() && needs_no_bounds(options);
     const ActionSpace checked =
-        spec.actions.is_discrete() || open
-            ? spec.actions
-            : ActionSpace::box(VectorXd::Constant(spec.actions.size(), -1.0),
-                               VectorXd::Constant(spec.actions.size(), 1.0));
+        needs_no_bounds(options) ? spec.actions : with_some_bounds(spec.actions);
     options.greedy.validate(checked);
     options.exploration.validate(checked);
     if (options.final_exploration) options.final_exploration->validate(checked);

@@ -70,6 +70,7 @@ Rollout Simulation::run(Policy& policy, const RolloutOptions& options) {
     fresh_ = false;
     if (percept_.terminated) {
       action_.setZero();  // none is taken
+      policy.end_episode(percept_);
     } else {
       Draws draws = random_.at(Purpose::policy, clock_);
       policy.act(percept_, draws, action_);

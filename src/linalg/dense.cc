@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <Eigen/Eigenvalues>
+
 #ifdef WAGGLE_WITH_LAPACK
 #include <mutex>
 #include <string>
@@ -10,7 +12,6 @@
 
 #include <waggle/error.h>
 #else
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <Eigen/SVD>
@@ -238,6 +239,11 @@ ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
 void leave_threads_to_caller() {}
 
 #endif
+
+SymmetricEigen symmetric_eigen(const MatrixXd& matrix) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
 
 VectorXd ShiftedSolver::solve(double shift) const {
   // Gaussian elimination of the one subdiagonal, choosing the larger of two rows as pivot.

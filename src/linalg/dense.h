@@ -18,6 +18,14 @@ Svd svd(Eigen::MatrixXd matrix);
 /// The singular values alone, descending.
 Eigen::VectorXd singular_values(Eigen::MatrixXd matrix);
 
+/// matrix = vectors · diag(values) · vectorsᵀ of a symmetric matrix, values ascending. Only its
+/// lower triangle is read.
+struct SymmetricEigen {
+  Eigen::VectorXd values;
+  Eigen::MatrixXd vectors;
+};
+SymmetricEigen symmetric_eigen(const Eigen::MatrixXd& matrix);
+
 /// max |eigenvalue| of a square matrix.
 double spectral_radius(Eigen::MatrixXd matrix);
 

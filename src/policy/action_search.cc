@@ -74,11 +74,11 @@ ActionSearch::ActionSearch(std::shared_ptr<const ReservoirSystem> reservoir,
   set_weights(VectorXd::Zero(reservoir_->features()));
 }
 
-void ActionSearch::set_weights(VectorXd weights) {
+void ActionSearch::set_weights(const Ref<const VectorXd>& weights) {
   require(weights.size() == reservoir_->features() && weights.allFinite(),
           "greedy policy: the {} weights must be finite and one for each of the {} features",
           weights.size(), reservoir_->features());
-  weights_ = std::move(weights);
+  weights_ = weights;
   if (network_ != nullptr) {
     scaled_weights_ = network_->leak().cwiseProduct(weights_.head(network_->nonlinear_units()));
   }
@@ -148,6 +148,19 @@ void ActionSearch::draw(Draws& draws, Ref<VectorXd> action) const {
     action[i] = options_.candidate_spread
                     ? std::clamp(*options_.candidate_spread * draws.normal(), lower, upper)
                     : draws.uniform(lower, upper);
+  }
+}
+
+void ActionSearch::explore(const Exploration& exploration, Draws& draws,
+                           Ref<VectorXd> action) const {
+  if (exploration.epsilon > 0.0 && draws.uniform() < exploration.epsilon) {
+    draw(draws, action);
+    return;
+  }
+  if (exploration.noise == 0.0) return;
+  for (Index i = 0; i < action.size(); ++i) {
+    action[i] = std::clamp(action[i] + exploration.noise * draws.normal(), space_.lower[i],
+                           space_.upper[i]);
   }
 }
 

@@ -24,7 +24,7 @@ class ActionSearch {
                ActionSpace space, const GreedyOptions& options);
 
   /// W, one for each feature. Throws Error if it does not fit or is not finite.
-  void set_weights(Eigen::VectorXd weights);
+  void set_weights(const Eigen::Ref<const Eigen::VectorXd>& weights);
   const Eigen::VectorXd& weights() const { return weights_; }
 
   void prepare(const Eigen::Ref<const Eigen::VectorXd>& x, double reward,
@@ -40,6 +40,9 @@ class ActionSearch {
 
   /// Draws one candidate action, in the environment's terms: any choice, or a point of the box.
   void draw(Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
+  /// Deviates from an action as asked for: replaces it by a random one, or adds noise to it.
+  void explore(const Exploration& exploration, Draws& draws,
+               Eigen::Ref<Eigen::VectorXd> action) const;
   /// Wᵀφ(x).
   double value_of(const Eigen::Ref<const Eigen::VectorXd>& state);
 

@@ -40,7 +40,7 @@ GreedyPolicy::GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
     : search_(
           std::make_unique<ActionSearch>(std::move(reservoir), layout, std::move(space), options)),
       exploration_(exploration) {
-  search_->set_weights(std::move(weights));
+  search_->set_weights(weights);
   state_ = initial_state(search_->reservoir(), std::move(state));
   exploration_.validate(search_->space());
 }
@@ -51,18 +51,8 @@ GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;
 
 void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
   search_->prepare(state_, percept.reward, percept.observation);
-  if (exploration_.epsilon > 0.0 && draws.uniform() < exploration_.epsilon) {
-    search_->draw(draws, action);
-  } else {
-    search_->maximise(draws, action);
-    if (exploration_.noise > 0.0) {
-      const ActionSpace& space = search_->space();
-      for (Index i = 0; i < action.size(); ++i) {
-        action[i] = std::clamp(action[i] + exploration_.noise * draws.normal(), space.lower[i],
-                               space.upper[i]);
-      }
-    }
-  }
+  search_->maximise(draws, action);
+  search_->explore(exploration_, draws, action);
   search_->apply(action, state_);
   value_ = search_->value_of(state_);
 }
@@ -83,7 +73,7 @@ OptimisticPolicy::OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reserv
       options_(options),
       covariance_(std::move(covariance)) {
   options_.validate();
-  search_->set_weights(std::move(weights));
+  search_->set_weights(weights);
   state_ = initial_state(search_->reservoir(), std::move(state));
   const Index n = search_->reservoir().features();
   require(covariance_.rows() == n && covariance_.cols() == n && covariance_.allFinite(),

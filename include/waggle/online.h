@@ -1,0 +1,213 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/policy.h>
+#include <waggle/reservoir.h>
+#include <waggle/trajectory.h>
+
+namespace waggle {
+
+/// α_k = initial / (1 + k / delay)^power. Stochastic approximation asks for Σα_k = ∞, so that any
+/// distance can be covered, and Σα_k² < ∞, so that the noise dies out: both hold for power in
+/// (½, 1].
+struct StepSizes {
+  double initial = 1.0;   ///< α_0 > 0, in units of 1 / E‖φ‖²; 2 or more cannot be stable
+  double delay = 1000.0;  ///< steps, > 0, before α begins to fall
+  double power = 0.75;    ///< ≥ 0
+
+  double at(Eigen::Index k) const;
+  /// Which of the two conditions is violated and what follows, one sentence each; none if both
+  /// hold.
+  std::vector<std::string> warnings() const;
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// The conditions of the Lemma in section online_learning, for Φ with Lipschitz constant τ and
+/// features with Σ = E[φφᵀ]: the mean flow dW/dt = −h(W) satisfies
+///
+///     d/dt ‖W − W*‖ ≤ −δ ‖W − W*‖,    δ = σ_min − τ ρ_max,    if τ < 1/κ.
+///
+/// Bounding both terms of its proof together instead of one by one gives the same with (1 − τ)σ_min
+/// in place of δ, for every τ < 1. (docs/theory.md)
+struct LemmaConditions {
+  Eigen::Index features = 0;
+  double lipschitz = 0.0;         ///< τ: the discount
+  double smallest = 0.0;          ///< σ_min of Σ
+  double largest = 0.0;           ///< ρ_max of Σ
+  double condition_number = 0.0;  ///< κ = ρ_max / σ_min; ∞ if Σ is singular to rounding
+  double rate = 0.0;              ///< δ as printed; negative where the condition fails
+  double sharp_rate = 0.0;        ///< (1 − τ) σ_min
+
+  bool hold() const { return rate > 0.0; }
+};
+
+/// Throws Error unless Σ is square and finite and τ in [0, 1).
+LemmaConditions lemma_conditions(const Eigen::Ref<const Eigen::MatrixXd>& second_moments,
+                                 double lipschitz);
+
+/// Features Mφ whose second moments are the identity on the well-determined part of Σ: M = Λ^{−½}Uᵀ
+/// over its largest eigenvalues. What is cut is what exceeds `most` in number, or is below `cutoff`
+/// times the largest.
+struct Whitening {
+  Eigen::MatrixXd map;  ///< M, kept × n. W of the whitened features is MᵀW of φ
+  Eigen::Index kept = 0;
+  LemmaConditions before;  ///< on φ
+  LemmaConditions after;   ///< on Mφ: κ = 1 and δ = 1 − τ
+  /// What was added to Σ's eigenvalues before they were inverted: 0, but for a cutoff so small that
+  /// Σ is singular within it.
+  double ridge = 0.0;
+};
+
+/// Throws Error as lemma_conditions, if Σ = 0, or unless cutoff is in [0, 1) and most ≥ 1.
+Whitening whiten(const Eigen::Ref<const Eigen::MatrixXd>& second_moments, double lipschitz,
+                 double cutoff, Eigen::Index most = std::numeric_limits<Eigen::Index>::max());
+
+enum class OnlineUpdate {
+  plain,      ///< Algorithm online_algorithm as it stands. O(n) a step
+  whitened,   ///< the same on whitened features. O(n²)
+  recursive,  ///< recursive least-squares TD. O(n²)
+};
+
+struct OnlineValueOptions {
+  OnlineUpdate update = OnlineUpdate::recursive;
+  double discount = 0.5;  ///< γ in [0, 1)
+  StepSizes steps;        ///< plain and whitened
+  /// plain and whitened: report the average of W over the steps (Polyak and Ruppert), the later
+  /// ones counting more, instead of the last W, which carries the noise of the last few steps.
+  bool average = true;
+  double cutoff = 1e-6;     ///< whitened: smallest eigenvalue kept, relative to the largest
+  double ridge = 1e-2;      ///< recursive: λ > 0, in units of the mean squared feature of one step
+  double forgetting = 1.0;  ///< recursive: how much a step counts one step later, in (0, 1]
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// Learns Wᵀφ from one transition (φ_k, r_k, φ'_k) at a time, in memory that does not grow:
+///
+///     plain, whitened   W ← W + α_k P φ_k e_k,     e_k = r_k + γ Wᵀφ'_k − Wᵀφ_k
+///     recursive         W ← W + g e_k,             g = Cφ_k / (f + (φ_k − γφ'_k)ᵀCφ_k),
+///                       C ← (C − g (φ_k − γφ'_k)ᵀC) / f
+///
+/// with P = I or MᵀM = Σ⁺, C_0 = I/λ and f the forgetting. Σ is measured on all steps and P made
+/// anew whenever their number has doubled, from at most a quarter as many directions as there were
+/// steps. With f = 1, `recursive` is at every step the solution of LSTD with that λ. What φ'_k is,
+/// the caller says: the features that followed (TD) or those of the best action (the algorithm's
+/// max). No allocation in `update`.
+class OnlineValue {
+ public:
+  /// `second_moments` is Σ, measured on `samples` steps of some first experience. Throws Error for
+  /// bad options, if Σ is not square, finite and non-zero, or if samples < 1.
+  OnlineValue(const OnlineValueOptions& options,
+              const Eigen::Ref<const Eigen::MatrixXd>& second_moments, Eigen::Index samples);
+
+  /// Returns e_k. Throws Error if the sizes differ or W is no longer finite: the steps were too
+  /// large.
+  double update(const Eigen::Ref<const Eigen::VectorXd>& features, double reward,
+                const Eigen::Ref<const Eigen::VectorXd>& next);
+
+  /// W, of φ.
+  const Eigen::VectorXd& weights() const { return averaged() ? average_ : weights_; }
+  Eigen::Index steps() const { return steps_; }
+  const OnlineValueOptions& options() const { return options_; }
+  /// Conditions on the features as they are, and whitened if they are.
+  const LemmaConditions& conditions() const { return conditions_; }
+  const std::optional<Whitening>& whitening() const { return whitening_; }
+
+ private:
+  bool averaged() const { return options_.average && options_.update != OnlineUpdate::recursive; }
+  void make_metric();
+
+  OnlineValueOptions options_;
+  LemmaConditions conditions_;
+  std::optional<Whitening> whitening_;
+  Eigen::MatrixXd moments_;       // the sum of φφᵀ, if whitened
+  Eigen::Index samples_ = 0;      // in it
+  Eigen::Index next_metric_ = 0;  // how many it takes to make P anew
+  double unit_ = 1.0;             // E‖φ‖², of the whitened features if they are
+  Eigen::MatrixXd metric_;        // P of `whitened`, C of `recursive`
+  Eigen::VectorXd weights_, average_;
+  Eigen::VectorXd direction_;   // Pφ or Cφ
+  Eigen::VectorXd difference_;  // φ − γφ'
+  Eigen::RowVectorXd row_;      // (φ − γφ')ᵀC
+  Eigen::Index steps_ = 0;
+};
+
+/// Runs a fixed trajectory through `value` once, in order, from x = 0 and leaving out `washout`
+/// rows of each episode: TD of the policy that made it. `watch`, if given, is called before each
+/// update with the number of updates so far. Throws Error if data and reservoir do not fit.
+void learn_along(const ReservoirSystem& reservoir, const InputLayout& layout,
+                 const Trajectory& trajectory, Eigen::Index washout, OnlineValue& value,
+                 const std::function<void(Eigen::Index updates)>& watch = nullptr);
+
+enum class OnlineTarget {
+  next,    ///< TD: the action that was taken next
+  greedy,  ///< max_a, as in Algorithm online_algorithm: Q-learning
+};
+
+struct OnlineOptions {
+  ReservoirOptions reservoir;
+  bool standardise = true;     ///< scale each input by its mean and spread in the burn-in
+  Eigen::Index burn_in = 200;  ///< first steps, by the initial policy, which set Σ and the scales
+  OnlineTarget target = OnlineTarget::greedy;
+  OnlineValueOptions value;
+  GreedyOptions greedy;
+  Exploration exploration = {.epsilon = 0.1};
+  Eigen::Index washout = 0;  ///< steps at each episode's start that are not learnt from
+
+  /// Throws Error where a field is out of its range for these actions.
+  void validate(const ActionSpace& actions) const;
+};
+
+/// Acts while it learns, on any environment, as a policy of its own. For the first `burn_in` steps
+/// the initial policy acts; then the scales and Σ are set, those steps are learnt from in order,
+/// and from there on every step is both a greedy, exploring action and an update. Memory is steady:
+/// O(n²) and the burn-in.
+class OnlineLearner final : public Policy {
+ public:
+  /// `initial` must outlive the burn-in. Unbounded actions take their bounds from the burn-in.
+  /// Throws Error for options that do not fit the environment.
+  OnlineLearner(const EnvironmentSpec& spec, Policy& initial, const OnlineOptions& options);
+  ~OnlineLearner() override;
+
+  void begin_episode() override;
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  void end_episode(const Percept& percept) override;
+
+  bool burning_in() const { return value_ == nullptr; }
+  /// What is learnt. Throws Error during the burn-in.
+  const OnlineValue& value() const;
+  std::shared_ptr<const EchoStateNetwork> reservoir() const { return reservoir_; }
+  const InputLayout& layout() const { return layout_; }
+  const ActionSpace& actions() const { return actions_; }
+  /// Step sizes that break a condition, or features the Lemma does not hold for.
+  std::vector<std::string> warnings() const;
+
+ private:
+  void start();
+  void learn(double reward, bool terminated);
+
+  EnvironmentSpec spec_;
+  Policy& initial_;
+  OnlineOptions options_;
+  InputLayout layout_;
+  ActionSpace actions_;
+  Trajectory burn_in_;
+  std::shared_ptr<const EchoStateNetwork> reservoir_;
+  std::unique_ptr<OnlineValue> value_;
+  std::unique_ptr<ActionSearch> search_;
+  Eigen::Index in_episode_ = 0;
+  Eigen::VectorXd state_, next_, target_;  // x_k, x_{k+1}, x_{k+1} of the best action
+  Eigen::VectorXd action_;
+};
+
+}  // namespace waggle

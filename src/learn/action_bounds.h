@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+
+#include <waggle/environment.h>
+#include <waggle/trajectory.h>
+
+namespace waggle {
+
+/// The space with its open sides closed: at ±limit, or, without one, where the actions of the
+/// experience ended. Throws Error if those are all the same.
+ActionSpace bounded_by(const ActionSpace& space, const Trajectory& experience,
+                       std::optional<double> limit);
+
+/// The space with some bounds in place of missing ones, to check options by that only ask whether
+/// there are any.
+ActionSpace with_some_bounds(const ActionSpace& space);
+
+}  // namespace waggle

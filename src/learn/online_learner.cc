@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cmath>
+
+#include <waggle/online.h>
+#include <waggle/value.h>
+
+#include "core/check.h"
+#include "learn/action_bounds.h"
+#include "policy/action_search.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+void OnlineOptions::validate(const ActionSpace& actions) const {
+  reservoir.validate();
+  require(burn_in >= 2, "burn_in = {}: must be at least 2, to measure anything", burn_in);
+  require(washout >= 0, "washout = {}: must not be negative", washout);
+  require(washout < burn_in, "washout = {}: must be shorter than burn_in = {}", washout, burn_in);
+  value.validate();
+  greedy.validate(actions);
+  exploration.validate(actions);
+}
+
+OnlineLearner::OnlineLearner(const EnvironmentSpec& spec, Policy& initial,
+                             const OnlineOptions& options)
+    : spec_(spec),
+      initial_(initial),
+      options_(options),
+      layout_(InputLayout::of(spec)),
+      actions_(spec.actions),
+      burn_in_(spec.actions.size(), spec.observation_size()) {
+  actions_.validate();
+  options_.validate(with_some_bounds(actions_));
+  action_.setZero(actions_.size());
+}
+
+OnlineLearner::~OnlineLearner() = default;
+
+const OnlineValue& OnlineLearner::value() const {
+  require(value_ != nullptr, "online learning: {} of the {} steps of the burn-in are done",
+          burn_in_.steps(), options_.burn_in);
+  return *value_;
+}
+
+void OnlineLearner::begin_episode() {
+  if (burning_in()) {
+    if (burn_in_.steps() > 0 && burn_in_.end(burn_in_.steps() - 1) == EpisodeEnd::none) {
+      burn_in_.end_episode(EpisodeEnd::truncated);
+    }
+    initial_.begin_episode();
+  }
+  state_.setZero();
+  in_episode_ = 0;
+}
+
+/// The burn-in is over: sets all that is measured, and learns from the steps so far, in order.
+void OnlineLearner::start() {
+  actions_ = bounded_by(actions_, burn_in_, std::nullopt);
+  const InputScaling scaling =
+      options_.standardise ? measure_inputs(layout_, burn_in_) : InputScaling::none(layout_.size());
+  if (auto& procedure = options_.reservoir.procedure_one; procedure && !procedure->input_bound) {
+    procedure->input_bound = measure_input_bound(layout_, burn_in_, scaling, procedure->delay);
+  }
+  reservoir_ = std::make_shared<const EchoStateNetwork>(
+      EchoStateNetwork(options_.reservoir, layout_.size()).with_input_scaling(scaling));
+  const TdMoments moments =
+      td_moments(*reservoir_, layout_, burn_in_, options_.value.discount, options_.washout);
+  value_ = std::make_unique<OnlineValue>(
+      options_.value, moments.gram() / static_cast<double>(moments.samples()), moments.samples());
+  search_ = std::make_unique<ActionSearch>(reservoir_, layout_, actions_, options_.greedy);
+  const Index n = reservoir_->units();
+  next_.setZero(n);
+  target_.setZero(n);
+  state_.setZero(n);
+  in_episode_ = 0;
+  for (Index k = 0; k < burn_in_.steps(); ++k) {
+    Draws draws =
+        Random(options_.reservoir.seed).at(Purpose::exploration, static_cast<std::uint64_t>(k));
+    search_->prepare(state_, burn_in_.rewards()[k], burn_in_.observations().col(k));
+    if (options_.target == OnlineTarget::greedy) {
+      search_->maximise(draws, action_);
+      search_->apply(action_, target_);
+    }
+    search_->apply(burn_in_.actions().col(k), next_);
+    const EpisodeEnd end = burn_in_.end(k);
+    learn(burn_in_.rewards()[k], end == EpisodeEnd::terminated);
+    if (end != EpisodeEnd::none) {
+      state_.setZero();
+      in_episode_ = 0;
+    }
+  }
+  burn_in_ = Trajectory(spec_.actions.size(), spec_.observation_size());  // it is no longer needed
+}
+
+/// One update from x_k to what followed it, and the step to x_{k+1}.
+void OnlineLearner::learn(double reward, bool terminated) {
+  VectorXd& followed = options_.target == OnlineTarget::greedy ? target_ : next_;
+  if (in_episode_ >= options_.washout) {
+    if (terminated) followed.setZero();
+    value_->update(state_, reward, followed);
+    search_->set_weights(value_->weights());
+  }
+  ++in_episode_;
+  state_.swap(next_);
+}
+
+void OnlineLearner::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  if (burning_in()) {
+    if (burn_in_.steps() < options_.burn_in) {
+      initial_.act(percept, draws, action);
+      burn_in_.append(percept.reward, action, percept.observation);
+      return;
+    }
+    start();
+  }
+  search_->prepare(state_, percept.reward, percept.observation);
+  search_->maximise(draws, action);
+  if (options_.target == OnlineTarget::greedy) search_->apply(action, target_);
+  search_->explore(options_.exploration, draws, action);
+  search_->apply(action, next_);
+  learn(percept.reward, false);
+}
+
+void OnlineLearner::end_episode(const Percept& percept) {
+  if (burning_in()) {
+    burn_in_.append(percept.reward, action_, percept.observation, EpisodeEnd::terminated);
+  } else {
+    learn(percept.reward, true);
+  }
+}
+
+std::vector<std::string> OnlineLearner::warnings() const {
+  std::vector<std::string> found;
+  if (options_.value.update == OnlineUpdate::recursive) return found;
+  found = options_.value.steps.warnings();
+  if (burning_in()) return found;
+  const auto& whitening = value_->whitening();
+  const LemmaConditions& conditions = whitening ? whitening->after : value_->conditions();
+  if (!conditions.hold()) {
+    found.push_back(fmt::format("the Lemma's condition fails: discount {} ≥ 1/κ, κ = {:.3g}{}",
+                                conditions.lipschitz, conditions.condition_number,
+                                whitening ? "" : "; whiten the features"));
+  }
+  return found;
+}
+
+}  // namespace waggle

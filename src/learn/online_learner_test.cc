@@ -1,0 +1,141 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/market_maker.h>
+#include <waggle/online.h>
+#include <waggle/rollout.h>
+
+#include "expect_error.h"
+#include "toy.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+OnlineOptions bee_options() {
+  OnlineOptions options;
+  options.reservoir = {.units = 100,
+                       .slowest_leak = 0.1,
+                       .recurrent_scaling = 1.0,
+                       .input_scaling = 1.0,
+                       .bias_scaling = 1.0,
+                       .operator_norm = 0.8,
+                       .direct_inputs = true};
+  options.greedy.smoothing = 0.3;
+  options.washout = 20;
+  return options;
+}
+
+class EveryOnlineUpdate : public testing::TestWithParam<OnlineUpdate> {};
+
+TEST_P(EveryOnlineUpdate, LearnsBeeWorldWhilePlaying) {
+  for (const OnlineTarget target : {OnlineTarget::greedy, OnlineTarget::next}) {
+    BeeWorld bees;
+    Simulation simulation(bees, 5);
+    UniformPolicy random(simulation.spec().actions);
+    OnlineOptions options = bee_options();
+    options.value.update = GetParam();
+    options.target = target;
+    OnlineLearner learner(simulation.spec(), random, options);
+    EXPECT_TRUE(learner.burning_in());
+    expect_error([&] { learner.value(); }, "burn-in");
+    simulation.run(learner, {.steps = 3000});
+    EXPECT_FALSE(learner.burning_in());
+    EXPECT_EQ(learner.value().steps(), 3000 - 20);
+    const double nectar = simulation.run(learner, {.steps = 1000}).trajectory.rewards().mean();
+    // A random flight has 1.0, the optimum 1.63, and a tenth of the moves are random.
+    EXPECT_GT(nectar, GetParam() == OnlineUpdate::plain ? 1.0 : 1.45);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryOnlineUpdate,
+                         testing::Values(OnlineUpdate::plain, OnlineUpdate::whitened,
+                                         OnlineUpdate::recursive));
+
+TEST(OnlineLearner, UnboundedActionsTakeTheirBoundsFromTheBurnIn) {
+  MarketMaker market;
+  Simulation simulation(market, 1);
+  LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
+  OnlineOptions options = bee_options();
+  options.value.discount = std::exp(-1.0);
+  options.burn_in = 500;
+  options.greedy.smoothing = 0.2;
+  options.exploration = {.noise = 0.5};
+  OnlineLearner learner(simulation.spec(), initial, options);
+  simulation.run(learner, {.steps = 8000});
+  EXPECT_TRUE(learner.actions().is_bounded());
+  const double cost = -simulation.run(learner, {.steps = 2000}).trajectory.rewards().mean();
+  EXPECT_LT(cost, 3.0);  // π_0 has 12; the optimum with this much noise added about 2.1
+}
+
+TEST(OnlineLearner, NothingHasValueAfterTermination) {
+  for (const OnlineTarget target : {OnlineTarget::greedy, OnlineTarget::next}) {
+    toy::Countdown countdown(4);
+    Simulation simulation(countdown, 1);
+    UniformPolicy random(simulation.spec().actions);
+    OnlineOptions options;
+    options.reservoir = {.units = 40,
+                         .input_scaling = 1.0,
+                         .bias_scaling = 1.0,
+                         .operator_norm = 0.5,
+                         .direct_inputs = true};
+    options.target = target;
+    options.value.ridge = 1e-6;
+    OnlineLearner learner(simulation.spec(), random, options);
+    simulation.run(learner, {.steps = 2000});
+    // One more episode by hand. Before row j the value is the sum of the rewards to come: 0 at the
+    // first row, then 1 each, the last of them at the terminated row.
+    VectorXd x = VectorXd::Zero(learner.reservoir()->units()), next = x;
+    for (int row = 1; row <= 4; ++row) {
+      VectorXd z(3);
+      z << 1.0, 0.0, 5.0 - row;  // button 0, as one-hot; what was left
+      learner.reservoir()->step(x, z, next);
+      x.swap(next);
+      EXPECT_NEAR(learner.value().weights().dot(x), 2.0 * (1.0 - std::pow(0.5, 5 - row)), 0.02)
+          << row;
+    }
+  }
+}
+
+TEST(OnlineLearner, SameSeedSameBits) {
+  const auto run = [] {
+    BeeWorld bees;
+    Simulation simulation(bees, 2);
+    UniformPolicy random(simulation.spec().actions);
+    OnlineLearner learner(simulation.spec(), random, bee_options());
+    simulation.run(learner, {.steps = 500});
+    return learner.value().weights();
+  };
+  EXPECT_EQ(run(), run());
+}
+
+TEST(OnlineLearner, BadOptionsAreRefused) {
+  BeeWorld bees;
+  UniformPolicy random(bees.spec().actions);
+  OnlineOptions options = bee_options();
+  options.burn_in = 1;
+  expect_error([&] { OnlineLearner(bees.spec(), random, options); }, "burn_in = 1");
+  options.burn_in = 20;
+  expect_error([&] { OnlineLearner(bees.spec(), random, options); }, "washout = 20");
+}
+
+TEST(OnlineLearner, WarnsOfStepSizesAndOfTheLemma) {
+  BeeWorld bees;
+  Simulation simulation(bees, 2);
+  UniformPolicy random(simulation.spec().actions);
+  OnlineOptions options = bee_options();
+  options.value.update = OnlineUpdate::plain;
+  options.value.steps.power = 0.3;
+  OnlineLearner learner(simulation.spec(), random, options);
+  simulation.run(learner, {.steps = 300});
+  ASSERT_EQ(learner.warnings().size(), 2u);
+  EXPECT_NE(learner.warnings()[0].find("Σα_k²"), std::string::npos);
+  EXPECT_NE(learner.warnings()[1].find("κ"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace waggle
