@@ -64,7 +64,7 @@ EchoStateReport check_echo_state(const EchoStateNetwork& network,
                                  const ContractionOptions& options = {});
 
 struct MemoryCapacityOptions {
-  Eigen::Index delays = 0;  ///< the longest, ≥ 1; 0: twice the units
+  Eigen::Index delays = 0;  ///< the longest, at most 10,000; 0: twice the units
   Eigen::Index steps = 0;  ///< to fit on, and as many again to test on, ≥ 2; 0: 20 times the units,
                            ///< at least 2,000
   Eigen::Index washout = 0;  ///< before either, ≥ 1; 0: four times the units, at least the delays
@@ -84,11 +84,12 @@ struct MemoryCapacity {
   /// delays × inputs: entry (j, c) is the squared correlation, on the test part, of the best linear
   /// readout of u_{k−1−j} in channel c (delay j + 1) with it, after u_k was read. In [0, 1].
   Eigen::MatrixXd capacity;
-  double total = 0.0;  ///< their sum; at most the number of units, for an independent input
+  double total = 0.0;     ///< their sum; at most the number of units, but for chance
+  bool diverged = false;  ///< the states did not stay finite: nothing was measured, all is 0
 };
 
 /// Drives every input channel by independent noise and fits one readout for each delay and channel,
-/// all at once. Throws Error for invalid options or if the states do not stay finite.
+/// all at once. Throws Error for invalid options.
 MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
                               const MemoryCapacityOptions& options = {});
 
