@@ -15,8 +15,8 @@ struct SupervisedOptions {
   ReservoirOptions reservoir = {.activation = Activation::tanh,
                                 .slowest_leak = std::nullopt,
                                 .recurrent_scaling = 1.0,
-                                .input_scaling = 0.5,
-                                .bias_scaling = 0.5,
+                                .input_scaling = 0.3,
+                                .bias_scaling = 1.0,
                                 .operator_norm = std::nullopt,
                                 .spectral_radius = 0.9,
                                 .direct_inputs = true};

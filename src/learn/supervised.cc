@@ -15,8 +15,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;       // steps driven and fitted together
-constexpr double kRunAway = 100.0;  // times the range of the data
+constexpr Index kBlock = 256;            // steps driven and fitted together
+constexpr double kRunAway = 100.0;       // times the range of the data
+constexpr double kLargestState = 1e100;  // its square is still finite
 
 void require_finite(const char* what, const Ref<const MatrixXd>& matrix) {
   const Entry bad = first_non_finite(matrix);
@@ -129,6 +130,11 @@ Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
   LeastSquares equations(reservoir->features(), targets.rows());
   for_each_feature_block(
       *reservoir, inputs, model.state, [&](Index first, const Ref<const MatrixXd>& features) {
+        // Not a number is not below it either.
+        require(features.cwiseAbs().maxCoeff() < kLargestState,
+                "the reservoir's states grow without bound, within {} steps: its echo state "
+                "property fails; lower its spectral radius",
+                first + features.cols());
         const Index skip = std::clamp<Index>(options.washout - first, 0, features.cols());
         const Index count = features.cols() - skip;
         equations.add(features.rightCols(count), scaled.middleCols(first + skip, count));

@@ -231,6 +231,11 @@ TEST(Supervised, BadInputIsRefused) {
   expect_error([&] { fit(targets, targets); }, "smallest = 0");
   options = {};
   options.reservoir.units = 10;
+  options.reservoir.activation = Activation::identity;
+  options.reservoir.spectral_radius = 8.0;
+  expect_error([&] { fit(targets, targets); }, "without bound", "200 steps");
+  options = {};
+  options.reservoir.units = 10;
 
   const Supervised model = fit(targets, targets);
   VectorXd state = VectorXd::Zero(3);
