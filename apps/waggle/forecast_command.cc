@@ -45,7 +45,7 @@ std::string model_heading(const std::vector<std::string>& names, const std::stri
   if (names.size() > 1) {
     for (const std::string& name : names) text += fmt::format(" {:>10}", "NRMSE " + name);
   }
-  return text + (last.empty() ? "" : fmt::format(" {:>16}", last)) + "\n";
+  return text + (last.empty() ? "" : fmt::format(" {:>17}", last)) + "\n";
 }
 
 std::string score_cells(const std::optional<Score>& score, std::size_t columns) {

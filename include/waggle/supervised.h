@@ -20,8 +20,9 @@ struct SupervisedOptions {
                                 .operator_norm = std::nullopt,
                                 .spectral_radius = 0.9,
                                 .direct_inputs = true};
-  /// λ and how to solve; what it considers by default is wide enough for data without noise.
-  RidgeOptions solve = {.choose = true, .smallest = 1e-18};
+  /// λ and how to solve. On data without any noise 1e-18 predicts better still, but a closed loop
+  /// may then run away.
+  RidgeOptions solve = {.choose = true, .smallest = 1e-12};
   Eigen::Index washout = 100;       ///< first steps to drive through but not to fit, ≥ 0
   bool standardise_inputs = true;   ///< scale each input channel by its mean and spread
   bool standardise_targets = true;  ///< the same for targets, so that one λ suits them all

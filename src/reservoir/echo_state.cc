@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kBlock = 256;
-constexpr double kRunAway = 1e100;  // its square is still finite; NaN is not below it either
+constexpr double kRunAway = 1e100;  // its square is still finite
 
 void require_range(double lowest, double highest) {
   require(std::isfinite(lowest) && std::isfinite(highest) && lowest < highest,
@@ -156,7 +156,7 @@ MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
     for (; first < end && !result.diverged; first += kBlock) {
       const Index count = std::min(kBlock, end - first);
       reservoir.drive(inputs.middleCols(first, count), states.leftCols(count + 1));
-      result.diverged = !(states.col(count).cwiseAbs().maxCoeff() < kRunAway);
+      result.diverged = !(states.col(count).array().abs() < kRunAway).all();
       if (result.diverged) return;
       reservoir.map_features(states.middleCols(1, count),
                              features.topRows(reservoir.features()).leftCols(count));
