@@ -1,67 +1,20 @@
 /// The waggle command as a user runs it.
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
+
+#include "cli_fixture.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-class Cli : public testing::Test {
- protected:
-  Cli()
-      : directory_(fs::path(testing::TempDir()) /
-                   ("waggle-cli-" + std::to_string(getpid()) + "-" +
-                    testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~Cli() override { fs::remove_all(directory_); }
-
-  Outcome run(const std::string& arguments) const {
-    const std::string command = std::string(WAGGLE_COMMAND) + " " + arguments + " >" +
-                                (directory_ / "stdout").string() + " 2>" +
-                                (directory_ / "stderr").string();
-    const int status = std::system(command.c_str());
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return {code, read(directory_ / "stdout"), read(directory_ / "stderr")};
-  }
-
-  /// Expects exit code 2, silence on stdout and one line on stderr with every part in it.
-  template <typename... Parts>
-  void expect_refused(const std::string& arguments, const Parts&... parts) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.code, 2) << arguments;
-    EXPECT_EQ(outcome.out, "") << arguments;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    const auto has = [&](const std::string& part) {
-      EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " not in: " << outcome.err;
-    };
-    (has(parts), ...);
-  }
-
-  fs::path directory_;
-};
+using waggle::Cli;
+using waggle::Outcome;
 
 TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("", "subcommand");
@@ -81,7 +34,7 @@ TEST_F(Cli, AnUnwritableDirectoryIsRefusedAndLeftAlone) {
   const fs::path file = directory_ / "file";
   std::ofstream(file) << "mine";
   expect_refused("reproduce bee-world --seeds 1 --out " + file.string(), file.string());
-  EXPECT_EQ(read(file), "mine");
+  EXPECT_EQ(waggle::read(file), "mine");
 }
 
 TEST_F(Cli, HelpAndVersion) {
@@ -98,7 +51,7 @@ TEST_F(Cli, BeeWorldTableJsonAndFiles) {
   for (const char* part : {"quantity", "mean nectar", "1.52", "1.631", "seeds 0–2"}) {
     EXPECT_NE(table.out.find(part), std::string::npos) << part << "\n" << table.out;
   }
-  const json results = json::parse(read(out / "results.json"));
+  const json results = json::parse(waggle::read(out / "results.json"));
   const json& experiment = results["experiments"][0];
   EXPECT_EQ(experiment["experiment"], "bee-world");
   EXPECT_EQ(experiment["learner"], "paper");
@@ -110,7 +63,7 @@ TEST_F(Cli, BeeWorldTableJsonAndFiles) {
   EXPECT_EQ(nectar["values"].size(), 3u);
   EXPECT_LE(nectar["p05"], nectar["median"]);
   for (const char* name : {"initial_flight", "improved_flight", "nectar_field", "reference"}) {
-    const std::string csv = read(out / "bee-world" / (std::string(name) + ".csv"));
+    const std::string csv = waggle::read(out / "bee-world" / (std::string(name) + ".csv"));
     EXPECT_GE(std::count(csv.begin(), csv.end(), '\n'), 251) << name;
     EXPECT_EQ(csv.find("nan"), std::string::npos) << name;
   }

@@ -117,6 +117,31 @@ void describe(Visitor& v, ValueOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, SupervisedOptions& o) {
+  v("reservoir", o.reservoir);
+  v("ridge", o.solve.ridge);
+  v("ridge_scale", o.solve.scale);
+  v("choose_ridge", o.solve.choose);
+  v("smallest_ridge", o.solve.smallest);
+  v("largest_ridge", o.solve.largest);
+  v("solver", o.solve.solver);
+  v("washout", o.washout);
+  v("standardise_inputs", o.standardise_inputs);
+  v("standardise_targets", o.standardise_targets);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, MemoryCapacityOptions& o) {
+  v("delays", o.delays);
+  v("steps", o.steps);
+  v("washout", o.washout);
+  v("lowest", o.lowest);
+  v("highest", o.highest);
+  v("ridge", o.solve.ridge);
+  v("ridge_scale", o.solve.scale);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, GreedyOptions& o) {
   v("maximiser", o.maximiser);
   v("candidates", o.candidates);

@@ -57,8 +57,8 @@ Eigen::Index ExperimentFile::evaluation_steps() const {
   return *steps;
 }
 
-std::optional<double> ExperimentFile::paper(const char* quantity) const {
-  return file_["paper"][quantity].value<double>();
+std::optional<double> ExperimentFile::number(const char* table, std::string_view key) const {
+  return file_[table][key].value<double>();
 }
 
 }  // namespace waggle::app

@@ -38,7 +38,9 @@ class ExperimentFile {
   /// The steps over which the learnt policy is scored.
   Eigen::Index evaluation_steps() const;
   /// What the paper prints for a quantity, if it does.
-  std::optional<double> paper(const char* quantity) const;
+  std::optional<double> paper(const char* quantity) const { return number("paper", quantity); }
+  /// A number of a table, if it is there.
+  std::optional<double> number(const char* table, std::string_view key) const;
 
  private:
   template <typename Options>

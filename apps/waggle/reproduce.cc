@@ -27,7 +27,9 @@ void ReproduceOptions::validate() const {
         fmt::format("experiment '{}': must be one of {}, all", experiment, fmt::join(known, ", ")));
   }
   for (const std::string& name : experiment_names()) {
-    if (experiment == name || experiment == "all") ExperimentFile(name).learner(learner);
+    const ExperimentFile file(name);
+    if (file.learner_names().empty()) continue;
+    if (experiment == name || experiment == "all") file.learner(learner);
   }
   if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
   if (seeds > kMostSeeds) {
@@ -66,6 +68,9 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const P
     }
   }
   if (options.experiment == "bias") results.push_back(reproduce_bias(options, progress));
+  if (options.experiment == "forecasting") {
+    results.push_back(reproduce_forecasting(options, progress));
+  }
   return results;
 }
 

@@ -10,7 +10,7 @@
 namespace waggle::app {
 
 struct ReproduceOptions {
-  std::string experiment = "all";  ///< bee-world, market-maker, bias, or all: the first two
+  std::string experiment = "all";  ///< …, or all: bee-world and market-maker
   std::string learner = "paper";   ///< a table under [learners] of the experiment's file
   int seeds = 100;
   std::uint64_t first_seed = 0;
@@ -39,5 +39,8 @@ std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& opt
 /// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
 /// length.
 ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress);
+
+/// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
+ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Progress& progress);
 
 }  // namespace waggle::app

@@ -43,10 +43,15 @@ ordered_json or_null(const std::optional<double>& number) {
   return number ? ordered_json(*number) : ordered_json(nullptr);
 }
 
-ordered_json to_json(const Metric& metric) {
+std::string key_of(std::string column) {
+  std::replace(column.begin(), column.end(), ' ', '_');
+  return column == "exact" ? "reference" : column;
+}
+
+ordered_json to_json(const Metric& metric, const ExperimentResult& result) {
   ordered_json json;
-  json["paper"] = or_null(metric.paper);
-  json["reference"] = or_null(metric.reference);
+  json[key_of(result.paper_column)] = or_null(metric.paper);
+  json[key_of(result.reference_column)] = or_null(metric.reference);
   const auto at = [&](double q) {
     return metric.values.empty() ? ordered_json(nullptr) : ordered_json(quantile(metric.values, q));
   };
@@ -68,7 +73,9 @@ ordered_json to_json(const ExperimentResult& result) {
   json["diverged_seeds"] = result.diverged;
   json["rank_deficient"] = result.rank_deficient;
   json["warnings"] = result.warnings;
-  for (const Metric& metric : result.metrics) json["metrics"][metric.name] = to_json(metric);
+  for (const Metric& metric : result.metrics) {
+    json["metrics"][metric.name] = to_json(metric, result);
+  }
   json["facts"] = ordered_json::object();
   for (const Fact& fact : result.facts) {
     json["facts"][fact.name] = {{"paper", or_null(fact.paper)},
@@ -78,14 +85,19 @@ ordered_json to_json(const ExperimentResult& result) {
   return json;
 }
 
+/// Numbers too small for the format are written as powers of ten.
 std::string number(const std::optional<double>& value, const char* format = "{:.3f}") {
-  return value ? fmt::format(fmt::runtime(format), *value) : "";
+  if (!value) return "";
+  const bool small = *value != 0.0 && std::abs(*value) < 1e-2;
+  return fmt::format(fmt::runtime(small ? "{:.1e}" : format), *value);
 }
 
 /// A row of cells, the first left-aligned, the others right-aligned under their headings.
-std::string row(const std::string& label, const std::string& paper, const std::string& median,
-                const std::string& range, const std::string& reference) {
-  return fmt::format("  {:<48} {:>5} {:>7} {:>15} {:>7}\n", label, paper, median, range, reference);
+std::string row(const ExperimentResult& result, const std::string& label, const std::string& paper,
+                const std::string& median, const std::string& range, const std::string& reference) {
+  return fmt::format("  {:<48} {:>{}} {:>7} {:>15} {:>{}}\n", label, paper,
+                     std::max<std::size_t>(5, result.paper_column.size()), median, range, reference,
+                     std::max<std::size_t>(7, result.reference_column.size()));
 }
 
 std::string heading(const ExperimentResult& result) {
@@ -135,21 +147,24 @@ ordered_json to_json(const std::vector<ExperimentResult>& results) {
 }
 
 std::string to_table(const std::vector<ExperimentResult>& results) {
-  std::string text = row("quantity", "paper", "ours", "5–95 %", "exact");
-  text += "  " + std::string(86, '-') + "\n";
+  std::string text, columns;
   for (const ExperimentResult& result : results) {
+    const std::string titles =
+        row(result, "quantity", result.paper_column, "ours", "5–95 %", result.reference_column);
+    if (titles != columns) text += titles + "  " + std::string(titles.size() - 5, '-') + "\n";
+    columns = titles;
     text += heading(result);
     for (const Metric& metric : result.metrics) {
       const bool any = !metric.values.empty();
-      text += row(metric.label, number(metric.paper, "{:.2f}"),
+      text += row(result, metric.label, number(metric.paper, "{:.2f}"),
                   any ? number(quantile(metric.values, 0.5)) : "none",
-                  any ? fmt::format("{:.3f}–{:.3f}", quantile(metric.values, 0.05),
-                                    quantile(metric.values, 0.95))
+                  any ? fmt::format("{}–{}", number(quantile(metric.values, 0.05)),
+                                    number(quantile(metric.values, 0.95)))
                       : "",
                   number(metric.reference));
     }
     for (const Fact& fact : result.facts) {
-      text += row(fact.label, number(fact.paper, "{:.2f}"), number(fact.ours), "",
+      text += row(result, fact.label, number(fact.paper, "{:.2f}"), number(fact.ours), "",
                   number(fact.reference));
     }
     text += notes(result);

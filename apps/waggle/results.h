@@ -40,7 +40,9 @@ struct Figure {
 struct ExperimentResult {
   std::string experiment;
   std::string learner;
-  std::optional<std::string> timing;  ///< of the market maker's reward
+  std::optional<std::string> timing;       ///< of the market maker's reward
+  std::string paper_column = "paper";      ///< what the metrics' `paper` is
+  std::string reference_column = "exact";  ///< and their `reference`
   nlohmann::ordered_json options;
   std::uint64_t first_seed = 0;
   int seeds = 0;

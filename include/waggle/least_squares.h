@@ -23,10 +23,12 @@ struct RidgeOptions {
   double ridge = 1e-9;  ///< λ ≥ 0
   Solver solver = Solver::svd;
   RidgeScale scale = RidgeScale::absolute;
-  /// Choose λ from the data over a path of 20 relative values, 1e-8 … 1e-2, and ignore `ridge`: by
-  /// generalised cross-validation for least squares, by five-fold cross-validation of the projected
-  /// Bellman error for LSTD. One factorisation serves the whole path.
+  /// Choose λ from the data over a path of 20 relative values and ignore `ridge`: by generalised
+  /// cross-validation for least squares, by five-fold cross-validation of the projected Bellman
+  /// error for LSTD. One factorisation serves the whole path.
   bool choose = false;
+  double smallest = 1e-8;  ///< where the path begins, > 0; noise-free data may want 1e-16
+  double largest = 1e-2;   ///< and where it ends, ≥ smallest
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -56,12 +58,14 @@ struct FitDiagnostics {
 /// The minimiser of Σ_k ‖Wᵀφ_k − t_k‖² + λ‖W‖².
 struct RidgeFit : FitDiagnostics {
   RidgeOptions options;
-  Eigen::MatrixXd weights;          ///< W, features × targets
-  double degrees_of_freedom = 0.0;  ///< Σ s²/(s²+λ): the number of weights λ leaves free
+  Eigen::MatrixXd weights;           ///< W, features × targets
+  Eigen::VectorXd target_residuals;  ///< `residual` of each target by itself
+  double degrees_of_freedom = 0.0;   ///< Σ s²/(s²+λ): the number of weights λ leaves free
 };
 
-/// The 20 relative values of λ that are considered when it is chosen from the data.
-std::vector<double> ridge_path();
+/// The 20 relative values of λ that are considered when it is chosen from the data, evenly spaced
+/// in logarithm from `smallest` to `largest`.
+std::vector<double> ridge_path(const RidgeOptions& options = {});
 
 /// Least squares from a stream. Keeps the triangular factor R of all rows [φᵀ tᵀ] seen so far,
 /// (features + targets)² numbers however long the stream, and never the squared matrix ΦᵀΦ, so the

@@ -14,6 +14,8 @@ enum class Purpose : std::uint32_t {
   environment = 2,
   policy = 3,
   exploration = 4,
+  series = 5,
+  probe = 6,
   user = 1000,  ///< user + i for anything outside the library
 };
 

@@ -106,6 +106,10 @@ struct InputScaling {
   static InputScaling none(Eigen::Index inputs);
 };
 
+/// Mean and standard deviation of every row. A row that never changes gets spread 1, since there is
+/// nothing to scale it by. Throws Error if there is no column.
+InputScaling measure_scaling(const Eigen::Ref<const Eigen::MatrixXd>& columns);
+
 /// The echo state network
 ///
 ///     x_{k+1} = (1 − leak) x_k + leak σ(A x_k + C z_k + ζ)

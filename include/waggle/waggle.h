@@ -1,6 +1,7 @@
 #pragma once
 
 #include <waggle/bee_world.h>
+#include <waggle/echo_state.h>
 #include <waggle/environment.h>
 #include <waggle/error.h>
 #include <waggle/learner.h>
@@ -11,9 +12,12 @@
 #include <waggle/policy.h>
 #include <waggle/random.h>
 #include <waggle/reference/bee_world.h>
+#include <waggle/reference/hidden_markov.h>
 #include <waggle/reference/market_maker.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
+#include <waggle/series.h>
+#include <waggle/supervised.h>
 #include <waggle/temporal_difference.h>
 #include <waggle/trajectory.h>
 #include <waggle/value.h>

@@ -128,18 +128,7 @@ InputScaling measure_inputs(const InputLayout& layout, const Trajectory& traject
     layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
                  trajectory.observations().col(k), z.col(count++));
   }
-  const auto seen = z.leftCols(count);
-  InputScaling scaling;
-  scaling.mean = seen.rowwise().mean();
-  scaling.spread =
-      ((seen.colwise() - scaling.mean).rowwise().squaredNorm() / static_cast<double>(count))
-          .cwiseSqrt();
-  for (Index i = 0; i < d; ++i) {
-    // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
-    if (scaling.spread[i] <= 1e-12 * std::abs(scaling.mean[i])) scaling.spread[i] = 1.0;
-    if (scaling.spread[i] == 0.0) scaling.spread[i] = 1.0;
-  }
-  return scaling;
+  return measure_scaling(z.leftCols(count));
 }
 
 double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,

@@ -23,6 +23,9 @@ constexpr Index kRows = 256;  // rows gathered before the factor is updated
 void RidgeOptions::validate() const {
   require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
           ridge);
+  require(smallest > 0.0 && smallest <= largest && std::isfinite(largest),
+          "smallest = {}, largest = {}: the ridge's path must be positive, finite and in order",
+          smallest, largest);
 }
 
 struct LeastSquares::State {
@@ -122,10 +125,12 @@ MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
 
 }  // namespace
 
-std::vector<double> ridge_path() {
+std::vector<double> ridge_path(const RidgeOptions& options) {
+  const double low = std::log10(options.smallest);
+  const double high = std::log10(options.largest);
   std::vector<double> path(20);
   for (std::size_t i = 0; i < path.size(); ++i) {
-    path[i] = std::pow(10.0, -8.0 + 6.0 * static_cast<double>(i) / 19.0);
+    path[i] = std::pow(10.0, low + (high - low) * static_cast<double>(i) / 19.0);
   }
   return path;
 }
@@ -167,7 +172,7 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
     // GCV: (residual²/N) / (1 − df/N)², from the coordinates of q in the singular basis alone.
     const VectorXd energy = (svd.u.transpose() * q).rowwise().squaredNorm();
     double best = std::numeric_limits<double>::infinity();
-    for (const double ridge : ridge_path()) {
+    for (const double ridge : ridge_path(options)) {
       const auto shrink = squared.array() / (squared.array() + ridge * unit);
       const double misfit = (energy.array() * (1.0 - shrink).square()).sum() + rest.squaredNorm();
       const double free = std::max(1e-3, 1.0 - shrink.sum() / samples);
@@ -196,8 +201,10 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
     if (!by_svd) svd = linalg::svd(r);
     fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * q));
   }
-  const double misfit = (r * fit.weights - q).squaredNorm();
-  fit.residual = std::sqrt((misfit + rest.squaredNorm()) / samples);
+  const VectorXd misfit = (r * fit.weights - q).colwise().squaredNorm().transpose() +
+                          rest.colwise().squaredNorm().transpose();
+  fit.target_residuals = (misfit / samples).cwiseSqrt();
+  fit.residual = std::sqrt(misfit.sum() / samples);
   return fit;
 }
 

@@ -44,6 +44,8 @@ TEST_P(EverySolver, SatisfiesTheNormalEquations) {
     EXPECT_LT(gradient.norm(), 1e-10) << ridge;
     const double residual = (fit.weights.transpose() * phi - targets).norm() / std::sqrt(700.0);
     EXPECT_NEAR(fit.residual, residual, 1e-12);
+    const VectorXd each = (fit.weights.transpose() * phi - targets).rowwise().norm();
+    EXPECT_LT((fit.target_residuals - each / std::sqrt(700.0)).norm(), 1e-12);
     EXPECT_EQ(fit.samples, 700);
     EXPECT_EQ(fit.rank, 12);
     EXPECT_FALSE(fit.rank_deficient());

@@ -143,7 +143,7 @@ TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
   }
   RidgeOptions ridge = options;
   if (options.choose) {
-    for (const double value : ridge_path()) fit.ridge_path.push_back({value, 0.0});
+    for (const double value : ridge_path(options)) fit.ridge_path.push_back({value, 0.0});
     for (const Member& part : parts) {
       std::vector<Problem> problems;
       for (const TdMoments& fold : folds)

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <waggle/reservoir.h>
 
 #include "core/check.h"
@@ -19,6 +21,21 @@ void ReservoirSystem::drive(const Ref<const MatrixXd>& z, Ref<MatrixXd> states) 
           "drive: states are {} × {}, must be units × (steps + 1) = {} × {}", states.rows(),
           states.cols(), units(), z.cols() + 1);
   for (Index k = 0; k < z.cols(); ++k) step(states.col(k), z.col(k), states.col(k + 1));
+}
+
+InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
+  require(columns.cols() >= 1, "scaling: there is no data to measure it from");
+  InputScaling scaling;
+  scaling.mean = columns.rowwise().mean();
+  scaling.spread = ((columns.colwise() - scaling.mean).rowwise().squaredNorm() /
+                    static_cast<double>(columns.cols()))
+                       .cwiseSqrt();
+  for (Index i = 0; i < columns.rows(); ++i) {
+    // Rounding leaves a constant row a spread of about 1e-16 of its size: that is no spread.
+    if (scaling.spread[i] <= 1e-12 * std::abs(scaling.mean[i])) scaling.spread[i] = 1.0;
+    if (scaling.spread[i] == 0.0) scaling.spread[i] = 1.0;
+  }
+  return scaling;
 }
 
 }  // namespace waggle

@@ -1,0 +1,207 @@
+#include "forecast_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <waggle/version.h>
+
+#include "config.h"
+#include "forecast_run.h"
+#include "io/atomic_file.h"
+#include "reservoir_flags.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using nlohmann::ordered_json;
+
+namespace {
+
+struct ForecastCommand {
+  std::filesystem::path file;
+  std::vector<std::string> columns;
+  ForecastOptions options;
+  SupervisedFlags flags;
+  std::filesystem::path out;
+  bool json = false;
+
+  void run() const;
+};
+
+std::string number(double value) {
+  const bool small = value != 0.0 && std::abs(value) < 1e-3;
+  return fmt::format(fmt::runtime(small ? "{:.2e}" : "{:.4f}"), value);
+}
+
+std::string model_heading(const std::vector<std::string>& names, const std::string& last) {
+  std::string text = fmt::format("  {:<26} {:>10} {:>10}", "model", "NRMSE", "R²");
+  if (names.size() > 1) {
+    for (const std::string& name : names) text += fmt::format(" {:>10}", "NRMSE " + name);
+  }
+  return text + (last.empty() ? "" : fmt::format(" {:>17}", last)) + "\n";
+}
+
+std::string score_cells(const std::optional<Score>& score, std::size_t columns) {
+  if (!score) {
+    return fmt::format(" {:>10} {:>10}", "–", "–") +
+           (columns > 1 ? std::string(11 * columns, ' ') : "");
+  }
+  std::string text =
+      fmt::format(" {:>10} {:>10.6f}", number(score->overall_nrmse), score->overall_r_squared);
+  if (columns > 1) {
+    for (const double nrmse : score->nrmse) text += fmt::format(" {:>10}", number(nrmse));
+  }
+  return text;
+}
+
+std::string to_table(const ForecastRun& run, const SeriesTable& series, const std::string& where) {
+  const std::size_t columns = series.names.size();
+  std::string text = fmt::format("{} of {}: trained on {} rows", fmt::join(series.names, ", "),
+                                 where, run.trained);
+  if (run.tested > 0) {
+    text += fmt::format(", tested on the {} after them, {} step{} ahead\n", run.tested,
+                        run.options.horizon, run.options.horizon == 1 ? "" : "s");
+    text += model_heading(series.names, "");
+    for (const ForecastModel& model : run.models) {
+      text += fmt::format("  {:<26}{}\n", model.name, score_cells(model.score, columns));
+    }
+  } else {
+    text += "\n";
+  }
+  if (run.options.closed_loop > 0) {
+    const Index known = std::min(run.options.closed_loop, run.tested);
+    text += fmt::format("closed loop, {} steps", run.options.closed_loop);
+    text += known > 0 ? fmt::format(", scored over the {} that are known\n", known)
+                      : ", beyond the end of the series\n";
+    if (known > 0) text += model_heading(series.names, "steps within 0.4σ");
+    for (const ForecastModel& model : run.models) {
+      if (known > 0) {
+        text += fmt::format("  {:<26}{} {:>17}\n", model.name,
+                            score_cells(model.free_score, columns), *model.free_valid);
+      }
+      if (model.diverged_at) {
+        text += fmt::format("  ! {} ran away at step {}\n", model.name, *model.diverged_at + 1);
+      }
+    }
+  }
+  const FitDiagnostics& fit = run.diagnostics;
+  text += fmt::format("fit: {} features, {} of them independent, λ = {:.1e} of the mean square",
+                      fit.features, fit.rank, fit.relative_ridge);
+  return text + (run.options.model.solve.choose ? ", chosen by cross-validation\n" : "\n");
+}
+
+ordered_json to_json(const Score& score) {
+  return {{"nrmse", score.overall_nrmse},
+          {"r_squared", score.overall_r_squared},
+          {"nrmse_by_column", std::vector<double>(score.nrmse.begin(), score.nrmse.end())}};
+}
+
+ordered_json to_json(const ForecastRun& run, const SeriesTable& series) {
+  ordered_json json;
+  json["version"] = WAGGLE_VERSION;
+  json["columns"] = series.names;
+  json["trained"] = run.trained;
+  json["tested"] = run.tested;
+  json["horizon"] = run.options.horizon;
+  json["closed_loop"] = run.options.closed_loop;
+  json["options"] = app::to_json(run.options.model);
+  json["seed"] = run.options.model.reservoir.seed;
+  json["fit"] = {{"features", run.diagnostics.features},
+                 {"rank", run.diagnostics.rank},
+                 {"samples", run.diagnostics.samples},
+                 {"relative_ridge", run.diagnostics.relative_ridge}};
+  for (const ForecastModel& model : run.models) {
+    ordered_json entry = {{"name", model.name}};
+    if (model.score) entry["score"] = to_json(*model.score);
+    if (run.options.closed_loop > 0) {
+      ordered_json loop = ordered_json::object();
+      if (model.free_score) loop = to_json(*model.free_score);
+      if (model.free_valid) loop["valid_steps"] = *model.free_valid;
+      loop["diverged_at"] =
+          model.diverged_at ? ordered_json(*model.diverged_at) : ordered_json(nullptr);
+      entry["closed_loop"] = loop;
+    }
+    json["models"].push_back(entry);
+  }
+  return json;
+}
+
+/// One line for each row after the training part: what was, what was predicted, and the free run.
+std::string to_csv(const ForecastRun& run, const SeriesTable& series) {
+  const ForecastModel& network = run.models.front();
+  const bool tested = run.tested > 0;
+  const bool free = run.options.closed_loop > 0;
+  std::string text = "row";
+  for (const std::string& name : series.names) {
+    text += "," + csv_cell(name);
+    if (tested) text += "," + csv_cell(name + "_predicted");
+    if (free) text += "," + csv_cell(name + "_closed_loop");
+  }
+  text += "\n";
+  const auto cell = [](const Eigen::MatrixXd& values, Index row, Index k) {
+    return k < values.cols() ? fmt::format(",{}", values(row, k)) : ",";
+  };
+  const Index lines = std::max(run.tested, free ? network.free_run.cols() : 0);
+  for (Index k = 0; k < lines; ++k) {
+    text += fmt::format("{}", run.trained + k);
+    for (Index c = 0; c < series.values.rows(); ++c) {
+      text += cell(series.values, c, run.trained + k);
+      if (tested) text += cell(network.predictions, c, k);
+      if (free) text += cell(network.free_run, c, k);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+void ForecastCommand::run() const {
+  ForecastOptions complete = options;
+  complete.model = flags.read();
+  complete.validate();
+  if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
+  const SeriesTable series = read_series_csv(file, columns);
+  const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
+  if (!out.empty()) write_file(out, to_csv(result, series));
+  print(json ? to_json(result, series).dump(2) + "\n"
+             : to_table(result, series, fmt::format("'{}'", file.string())));
+}
+
+}  // namespace
+
+void add_forecast(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "forecast", "Forecast a time series, beside persistence and linear autoregression");
+  auto options = std::make_shared<ForecastCommand>();
+  command->add_option("series", options->file, "CSV file with a header line")->required();
+  command
+      ->add_option("--column", options->columns,
+                   "name of the column to forecast; repeat it for several at once")
+      ->required()
+      ->expected(1)
+      ->take_all();
+  command->add_option("--horizon", options->options.horizon, "steps ahead")->capture_default_str();
+  command->add_option("--closed-loop", options->options.closed_loop,
+                      "also run freely for so many steps from where training ends, fed on its own "
+                      "predictions");
+  command
+      ->add_option("--test-fraction", options->options.test_fraction,
+                   "the last part of the series, kept to test on; 0 trains on all of it")
+      ->capture_default_str();
+  command->add_option("--out", options->out, "write the predictions to this CSV file");
+  command->add_flag("--json", options->json, "print JSON instead of the table");
+  options->flags.add_reservoir(*command);
+  options->flags.add_fit(*command);
+  command->footer(
+      "Example:\n  waggle series mackey-glass --steps 4000 -o series.csv\n"
+      "  waggle forecast series.csv --column x --horizon 10 --out predictions.csv");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <Eigen/Core>
+
+#include <waggle/least_squares.h>
+#include <waggle/reservoir.h>
+
+/// Does a reservoir forget where it started (the echo state property), and how much does it
+/// remember of its input?
+namespace waggle {
+
+struct ContractionOptions {
+  Eigen::Index steps = 2000;  ///< at most, ≥ 1
+  double lowest = -1.0;       ///< inputs are drawn from U(lowest, highest) …
+  double highest = 1.0;
+  double start_spread = 1.0;  ///< … and both initial states from N(0, start_spread²), > 0
+  double tolerance = 1e-10;  ///< the states have met once their distance is this share of its first
+  std::uint64_t seed = 0;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// Two copies of a reservoir, started apart and driven by the same input.
+struct Contraction {
+  Eigen::VectorXd distances;  ///< ‖x_k − x'_k‖ for k = 0, 1, …, to where they met, or the last step
+  bool met = false;           ///< within the tolerance
+  /// The factor by which the distance shrinks in a step: e to the least-squares slope of its
+  /// logarithm, from the start until it met. 0 if it vanished at once; above 1 if it grew.
+  double rate = 0.0;
+};
+
+/// Measures the echo state property for one input and one pair of states, which can refute it but
+/// never prove it. Throws Error for invalid options.
+Contraction measure_contraction(const ReservoirSystem& reservoir,
+                                const ContractionOptions& options = {});
+
+/// What can be said about the echo state property of a network.
+///
+/// The linear units after the nonlinear ones (direct inputs, the constant) remember nothing and
+/// count for nothing here. An activation of slope at most 1 makes one leaky step
+///
+///     x ↦ (1 − l) x + l σ(A x + C z + ζ)
+///
+/// a contraction by 1 − l (1 − ‖A‖₂) if all units leak alike. If leaks l_i differ, then in the norm
+/// Σ x_i² / l_i, by convexity, by √(1 − l (1 − ‖A‖₂²)) where l is the smallest leak if ‖A‖₂ < 1 and
+/// the largest if not. Either is below 1 exactly if ‖A‖₂ < 1, which is sufficient for the echo
+/// state property whatever the input; a spectral radius below 1 is neither sufficient nor
+/// necessary, but what people tune by.
+struct EchoStateReport {
+  double operator_norm = 0.0;          ///< ‖A‖₂, the largest over the members
+  double spectral_radius = 0.0;        ///< max |eigenvalue| of A, likewise
+  double leaky_spectral_radius = 0.0;  ///< of (1 − l) I + l A: the rate of a linear network at last
+  double contraction_bound = 0.0;      ///< the bound above
+  bool guaranteed = false;             ///< contraction_bound < 1
+  Contraction measured;
+};
+
+/// Throws Error for invalid options.
+EchoStateReport check_echo_state(const EchoStateNetwork& network,
+                                 const ContractionOptions& options = {});
+
+struct MemoryCapacityOptions {
+  Eigen::Index delays = 0;  ///< the longest, at most 10,000; 0: twice the units
+  Eigen::Index steps = 0;  ///< to fit on, and as many again to test on, ≥ 2; 0: 20 times the units,
+                           ///< at least 2,000
+  Eigen::Index washout = 0;  ///< before either, ≥ 1; 0: four times the units, at least the delays
+  double lowest = -0.8;      ///< u ~ U(lowest, highest)
+  double highest = 0.8;
+  RidgeOptions solve = {.ridge = 1e-12, .scale = RidgeScale::relative};
+  std::uint64_t seed = 0;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// Jaeger's short-term memory: how well the inputs of the past can be read from the state,
+/// linearly.
+struct MemoryCapacity {
+  MemoryCapacityOptions options;  ///< as used: no zeros
+  /// delays × inputs: entry (j, c) is the squared correlation, on the test part, of the best linear
+  /// readout of u_{k−1−j} in channel c (delay j + 1) with it, after u_k was read. In [0, 1].
+  Eigen::MatrixXd capacity;
+  double total = 0.0;     ///< their sum; at most the number of units, but for chance
+  bool diverged = false;  ///< the states did not stay finite: nothing was measured, all is 0
+};
+
+/// Drives every input channel by independent noise and fits one readout for each delay and channel,
+/// all at once. Throws Error for invalid options.
+MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
+                              const MemoryCapacityOptions& options = {});
+
+}  // namespace waggle

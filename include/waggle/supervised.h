@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <Eigen/Core>
+
+#include <waggle/least_squares.h>
+#include <waggle/reservoir.h>
+
+namespace waggle {
+
+/// Learning a functional of the history by least squares (Theorem 1).
+struct SupervisedOptions {
+  ReservoirOptions reservoir = {.activation = Activation::tanh,
+                                .slowest_leak = std::nullopt,
+                                .recurrent_scaling = 1.0,
+                                .input_scaling = 0.3,
+                                .bias_scaling = 1.0,
+                                .operator_norm = std::nullopt,
+                                .spectral_radius = 0.9,
+                                .direct_inputs = true};
+  /// λ and how to solve. On data without any noise 1e-18 predicts better still, but a closed loop
+  /// may then run away.
+  RidgeOptions solve = {.choose = true, .smallest = 1e-12};
+  Eigen::Index washout = 100;       ///< first steps to drive through but not to fit, ≥ 0
+  bool standardise_inputs = true;   ///< scale each input channel by its mean and spread
+  bool standardise_targets = true;  ///< the same for targets, so that one λ suits them all
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// How well predictions p_k meet targets t_k, over T steps, for each output by itself:
+///
+///     NRMSE = RMSE / σ,   RMSE² = (1/T) Σ_k (p_k − t_k)²,   σ² = (1/T) Σ_k (t_k − t̄)²
+///     R²    = 1 − NRMSE²
+///
+/// so that predicting the mean has NRMSE 1 and R² 0. Overall: the root mean square of the outputs'
+/// NRMSE, and 1 minus its square.
+struct Score {
+  Eigen::VectorXd nrmse;
+  Eigen::VectorXd r_squared;
+  double overall_nrmse = 0.0;
+  double overall_r_squared = 0.0;
+};
+
+/// predictions and targets are m × T. Throws Error if the sizes differ, a number is not finite, or
+/// a target is constant, since it has no spread to measure errors by.
+Score score(const Eigen::Ref<const Eigen::MatrixXd>& predictions,
+            const Eigen::Ref<const Eigen::MatrixXd>& targets);
+
+/// What was learnt: after reading z_0 … z_k, the prediction of target k is Wᵀφ(x_{k+1}) + offset.
+struct Supervised {
+  SupervisedOptions options;
+  std::shared_ptr<const ReservoirSystem> reservoir;  ///< reads the inputs in their own units
+  Eigen::MatrixXd weights;                           ///< W, features × m, in the targets' units
+  Eigen::VectorXd offset;                            ///< of size m
+  FitDiagnostics diagnostics;                        ///< of the standardised targets
+  Score in_sample;                                   ///< over the steps fitted
+  Eigen::VectorXd state;                             ///< x after the last input, to go on from
+  Eigen::VectorXd lowest_input, highest_input;       ///< of each channel, in what was learnt from
+};
+
+/// Fits a readout of an echo state network, drawn from options.reservoir. inputs is d × T, targets
+/// m × T; column k of the targets is what is to be known once inputs 0 … k have been read, so that
+/// forecasting h steps ahead means targets that are the inputs, h columns on. Starts from x = 0.
+/// Throws Error for invalid options, sizes that do not fit, numbers that are not finite, a constant
+/// target, or a washout that leaves nothing to fit.
+Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
+                          const Eigen::Ref<const Eigen::MatrixXd>& targets,
+                          const SupervisedOptions& options = {});
+
+/// The same for any reservoir system; options.reservoir and standardise_inputs are not used.
+Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
+                          const Eigen::Ref<const Eigen::MatrixXd>& inputs,
+                          const Eigen::Ref<const Eigen::MatrixXd>& targets,
+                          const SupervisedOptions& options = {});
+
+/// Reads inputs (d × T) from `state` on, and predicts after each (m × T): teacher forcing. `state`
+/// ends where the inputs do. Throws Error if sizes do not fit or an input is not finite.
+Eigen::MatrixXd predict(const Supervised& model, const Eigen::Ref<const Eigen::MatrixXd>& inputs,
+                        Eigen::VectorXd& state);
+
+struct Forecast {
+  Eigen::MatrixXd predictions;  ///< d × steps, or up to where it diverged
+  /// The first step whose prediction was not finite, or further outside the range of what was
+  /// learnt from than 100 times that range; it and all after it are left out.
+  std::optional<Eigen::Index> diverged_at = {};
+  Eigen::VectorXd state = {};  ///< after the last prediction was read
+};
+
+/// Closed loop: predicts from `state`, reads its own prediction as the next input, and so on. For
+/// models whose targets are their inputs one step on. Throws Error unless there are as many outputs
+/// as inputs, the state fits and steps ≥ 1.
+Forecast forecast(const Supervised& model, Eigen::VectorXd state, Eigen::Index steps);
+
+}  // namespace waggle

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <waggle/supervised.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kBlock = 256;            // steps driven and fitted together
+constexpr double kRunAway = 100.0;       // times the range of the data
+constexpr double kLargestState = 1e100;  // its square is still finite
+
+void require_finite(const char* what, const Ref<const MatrixXd>& matrix) {
+  const Entry bad = first_non_finite(matrix);
+  require(bad.row < 0, "{} {} at step {} is not finite", what, bad.row, bad.column);
+}
+
+void require_state(const Supervised& model, const VectorXd& state) {
+  require(model.reservoir != nullptr && model.weights.size() > 0, "the model was not fitted");
+  require(state.size() == model.reservoir->units(), "the state has size {}, the reservoir {} units",
+          state.size(), model.reservoir->units());
+}
+
+/// Mean and spread of every target. A constant one has no spread, and nothing to be learnt.
+InputScaling measure_targets(const Ref<const MatrixXd>& targets) {
+  InputScaling scaling;
+  scaling.mean = targets.rowwise().mean();
+  scaling.spread = ((targets.colwise() - scaling.mean).rowwise().squaredNorm() /
+                    static_cast<double>(targets.cols()))
+                       .cwiseSqrt();
+  for (Index i = 0; i < targets.rows(); ++i) {
+    // Rounding alone leaves a constant about 1e-16 of its size.
+    require(scaling.spread[i] > 1e-12 * std::abs(scaling.mean[i]),
+            "target {} is constant: it equals {} at all {} steps", i, targets(i, 0),
+            targets.cols());
+    require(std::isfinite(scaling.spread[i]),
+            "target {}: its numbers are too large, their spread overflows", i);
+  }
+  return scaling;
+}
+
+Score to_score(const VectorXd& nrmse) {
+  Score result;
+  result.nrmse = nrmse;
+  result.r_squared = 1.0 - nrmse.array().square();
+  result.overall_nrmse = std::sqrt(nrmse.squaredNorm() / static_cast<double>(nrmse.size()));
+  result.overall_r_squared = 1.0 - result.overall_nrmse * result.overall_nrmse;
+  return result;
+}
+
+/// Drives the reservoir through inputs from `state` on and hands over φ of the states after each
+/// input, in blocks: visit(first column, φ).
+template <typename Visit>
+void for_each_feature_block(const ReservoirSystem& reservoir, const Ref<const MatrixXd>& inputs,
+                            VectorXd& state, Visit visit) {
+  MatrixXd states(reservoir.units(), kBlock + 1);
+  MatrixXd features(reservoir.features(), kBlock);
+  for (Index first = 0; first < inputs.cols(); first += kBlock) {
+    const Index count = std::min(kBlock, inputs.cols() - first);
+    states.col(0) = state;
+    reservoir.drive(inputs.middleCols(first, count), states.leftCols(count + 1));
+    reservoir.map_features(states.middleCols(1, count), features.leftCols(count));
+    visit(first, features.leftCols(count));
+    state = states.col(count);
+  }
+}
+
+}  // namespace
+
+void SupervisedOptions::validate() const {
+  reservoir.validate();
+  solve.validate();
+  require(washout >= 0, "washout = {}: must not be negative", washout);
+}
+
+Score score(const Ref<const MatrixXd>& predictions, const Ref<const MatrixXd>& targets) {
+  require(predictions.rows() == targets.rows() && predictions.cols() == targets.cols(),
+          "predictions are {} × {} and targets {} × {}: must be the same", predictions.rows(),
+          predictions.cols(), targets.rows(), targets.cols());
+  require(targets.size() > 0, "score: there is nothing to score");
+  require_finite("prediction", predictions);
+  require_finite("target", targets);
+  const InputScaling scaling = measure_targets(targets);
+  const VectorXd rmse =
+      ((predictions - targets).rowwise().squaredNorm() / static_cast<double>(targets.cols()))
+          .cwiseSqrt();
+  return to_score(rmse.cwiseQuotient(scaling.spread));
+}
+
+Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
+                          const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
+                          const SupervisedOptions& options) {
+  require(reservoir != nullptr, "fit_supervised: there is no reservoir");
+  options.validate();
+  require(inputs.rows() == reservoir->inputs(), "inputs have {} channels, the reservoir takes {}",
+          inputs.rows(), reservoir->inputs());
+  require(targets.rows() >= 1 && inputs.cols() == targets.cols(),
+          "{} steps of {} inputs and {} of {} targets: there must be as many, and a target",
+          inputs.cols(), inputs.rows(), targets.cols(), targets.rows());
+  const Index fitted = inputs.cols() - options.washout;
+  require(fitted >= 2, "washout = {}: leaves {} of {} steps to fit, must leave at least 2",
+          options.washout, std::max<Index>(fitted, 0), inputs.cols());
+  require_finite("input", inputs);
+  require_finite("target", targets);
+
+  const InputScaling measured = measure_targets(targets.rightCols(fitted));
+  InputScaling scaling{VectorXd::Zero(targets.rows()), VectorXd::Ones(targets.rows())};
+  if (options.standardise_targets) scaling = measured;
+  const MatrixXd scaled =
+      scaling.spread.cwiseInverse().asDiagonal() * (targets.colwise() - scaling.mean);
+
+  Supervised model{.options = options,
+                   .reservoir = reservoir,
+                   .weights = {},
+                   .offset = scaling.mean,
+                   .diagnostics = {},
+                   .in_sample = {},
+                   .state = VectorXd::Zero(reservoir->units()),
+                   .lowest_input = inputs.rowwise().minCoeff(),
+                   .highest_input = inputs.rowwise().maxCoeff()};
+  LeastSquares equations(reservoir->features(), targets.rows());
+  for_each_feature_block(
+      *reservoir, inputs, model.state, [&](Index first, const Ref<const MatrixXd>& features) {
+        // Not a number fails the comparison too.
+        require((features.array().abs() < kLargestState).all(),
+                "the reservoir's states grow without bound, within {} steps: its echo state "
+                "property fails; lower its spectral radius",
+                first + features.cols());
+        const Index skip = std::clamp<Index>(options.washout - first, 0, features.cols());
+        const Index count = features.cols() - skip;
+        equations.add(features.rightCols(count), scaled.middleCols(first + skip, count));
+      });
+  RidgeFit fit = equations.solve(options.solve);
+  model.weights = fit.weights * scaling.spread.asDiagonal();
+  model.in_sample =
+      to_score(fit.target_residuals.cwiseProduct(scaling.spread).cwiseQuotient(measured.spread));
+  model.diagnostics = std::move(fit);
+  return model;
+}
+
+Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
+                          const SupervisedOptions& options) {
+  options.validate();
+  require(inputs.rows() >= 1 && inputs.cols() >= 1, "fit_supervised: there is no input");
+  require_finite("input", inputs);
+  EchoStateNetwork network(options.reservoir, inputs.rows());
+  if (options.standardise_inputs) network = network.with_input_scaling(measure_scaling(inputs));
+  return fit_supervised(std::make_shared<EchoStateNetwork>(std::move(network)), inputs, targets,
+                        options);
+}
+
+MatrixXd predict(const Supervised& model, const Ref<const MatrixXd>& inputs, VectorXd& state) {
+  require_state(model, state);
+  require_finite("input", inputs);
+  MatrixXd predictions(model.weights.cols(), inputs.cols());
+  for_each_feature_block(*model.reservoir, inputs, state,
+                         [&](Index first, const Ref<const MatrixXd>& features) {
+                           auto block = predictions.middleCols(first, features.cols());
+                           block.noalias() = model.weights.transpose() * features;
+                           block.colwise() += model.offset;
+                         });
+  return predictions;
+}
+
+Forecast forecast(const Supervised& model, VectorXd state, Index steps) {
+  require_state(model, state);
+  const ReservoirSystem& reservoir = *model.reservoir;
+  require(model.weights.cols() == reservoir.inputs(),
+          "closed loop: the model has {} outputs and {} inputs, must have as many",
+          model.weights.cols(), reservoir.inputs());
+  require(steps >= 1, "steps = {}: must be at least 1", steps);
+  const VectorXd margin = kRunAway * (model.highest_input - model.lowest_input);
+  const Eigen::ArrayXd lowest = model.lowest_input - margin;
+  const Eigen::ArrayXd highest = model.highest_input + margin;
+
+  Forecast result{.predictions = MatrixXd(reservoir.inputs(), steps)};
+  MatrixXd features(reservoir.features(), 1);
+  VectorXd next(reservoir.units());
+  for (Index k = 0; k < steps; ++k) {
+    reservoir.map_features(state, features);
+    auto prediction = result.predictions.col(k);
+    prediction = model.weights.transpose() * features.col(0) + model.offset;
+    // Not a number fails every comparison.
+    if (!(prediction.array() >= lowest && prediction.array() <= highest).all()) {
+      result.diverged_at = k;
+      result.predictions.conservativeResize(Eigen::NoChange, k);
+      break;
+    }
+    reservoir.step(state, prediction, next);
+    state.swap(next);
+  }
+  result.state = std::move(state);
+  return result;
+}
+
+}  // namespace waggle
