@@ -174,6 +174,12 @@ void describe(Visitor& v, LearnOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, reference::HiddenMarkovOptions& o) {
+  v("flip", o.flip);
+  v("contrast", o.contrast);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, reference::NoisyLinearPolicy& o) {
   v("gain", o.gain);
   v("noise", o.noise);

@@ -84,7 +84,8 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
       app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
   command
       ->add_option("experiment", shared.options.experiment,
-                   "bee-world, market-maker, bias, forecasting, or all (the first two)")
+                   "bee-world, market-maker, bias, convergence, online, forecasting, or all (the first "
+                   "two)")
       ->capture_default_str();
   command
       ->add_option("--learner", shared.options.learner,
@@ -93,9 +94,10 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   shared.add_options(*command);
   command->footer("Example:\n  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
   command->callback([&shared, command] {
-    // Its numbers are asked for as medians over ten seeds, and its networks are large.
-    const bool given = command->count("--seeds") > 0;
-    if (shared.options.experiment == "forecasting" && !given) shared.options.seeds = 10;
+    // The slow ones say enough with ten seeds.
+    const std::string& name = shared.options.experiment;
+    const bool slow = name == "forecasting" || name == "convergence";
+    if (slow && command->count("--seeds") == 0) shared.options.seeds = 10;
     shared.run(reproduce, to_table);
   });
 }

@@ -40,6 +40,10 @@ std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& opt
 /// length.
 ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress);
 
+/// Theorems 1 and 2: errors against the steps and the features, and their slopes.
+std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& options,
+                                                    const Progress& progress);
+
 /// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
 ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Progress& progress);
 

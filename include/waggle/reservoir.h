@@ -58,7 +58,7 @@ struct ProcedureOne {
   double radius = 1.0;          ///< R > 0
   /// M: a bound on ‖(z_{k−T₀}, …, z_k)‖, in the units in which the inputs enter. If not given,
   /// learners take it from their data; a network drawn by itself needs it.
-  std::optional<double> input_bound;
+  std::optional<double> input_bound = std::nullopt;
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -75,7 +75,7 @@ struct ReservoirOptions {
   double leak = 1.0;                         ///< in (0, 1]; 1 is no leak
   /// If given, the units' leaks are spread evenly in logarithm from this to `leak`: some units
   /// follow the input, others remember for longer.
-  std::optional<double> slowest_leak;
+  std::optional<double> slowest_leak = std::nullopt;
   Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
   double recurrent_scaling = 0.05;                    ///< s of A before it is rescaled
   double input_scaling = 0.05;                        ///< s of C
@@ -83,10 +83,10 @@ struct ReservoirOptions {
   bool orthogonal = false;                            ///< A is a random rotation, before rescaling
   double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
   std::optional<double> operator_norm = 1.0;          ///< rescale A to this ‖A‖₂
-  std::optional<double> spectral_radius;              ///< or to this max |eigenvalue|
+  std::optional<double> spectral_radius = std::nullopt;  ///< or to this max |eigenvalue|
   /// Draw the weights by Procedure 1 instead. The options above are then left at their defaults:
   /// it has its own.
-  std::optional<ProcedureOne> procedure_one;
+  std::optional<ProcedureOne> procedure_one = std::nullopt;
   /// K ≥ 1 independent networks, side by side in one state: an ensemble.
   int members = 1;
   /// Let the readout see the input too: append z_k (as scaled) and a constant 1 to the state.

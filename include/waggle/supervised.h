@@ -65,6 +65,7 @@ struct Supervised {
 /// Fits a readout of an echo state network, drawn from options.reservoir. inputs is d × T, targets
 /// m × T; column k of the targets is what is to be known once inputs 0 … k have been read, so that
 /// forecasting h steps ahead means targets that are the inputs, h columns on. Starts from x = 0.
+/// Procedure 1 takes its bound from the inputs, if it is not given one.
 /// Throws Error for invalid options, sizes that do not fit, numbers that are not finite, a constant
 /// target, or a washout that leaves nothing to fit.
 Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,

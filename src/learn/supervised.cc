@@ -113,8 +113,8 @@ Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
   require_finite("target", targets);
 
   const InputScaling measured = measure_targets(targets.rightCols(fitted));
-  InputScaling scaling{VectorXd::Zero(targets.rows()), VectorXd::Ones(targets.rows())};
-  if (options.standardise_targets) scaling = measured;
+  const InputScaling scaling =
+      options.standardise_targets ? measured : InputScaling::none(targets.rows());
   const MatrixXd scaled =
       scaling.spread.cwiseInverse().asDiagonal() * (targets.colwise() - scaling.mean);
 
@@ -152,10 +152,18 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
   options.validate();
   require(inputs.rows() >= 1 && inputs.cols() >= 1, "fit_supervised: there is no input");
   require_finite("input", inputs);
-  EchoStateNetwork network(options.reservoir, inputs.rows());
-  if (options.standardise_inputs) network = network.with_input_scaling(measure_scaling(inputs));
-  return fit_supervised(std::make_shared<EchoStateNetwork>(std::move(network)), inputs, targets,
-                        options);
+  const InputScaling scaling =
+      options.standardise_inputs ? measure_scaling(inputs) : InputScaling::none(inputs.rows());
+  SupervisedOptions drawn = options;
+  if (auto& procedure = drawn.reservoir.procedure_one; procedure && !procedure->input_bound) {
+    const MatrixXd scaled =
+        scaling.spread.cwiseInverse().asDiagonal() * (inputs.colwise() - scaling.mean);
+    procedure->input_bound = input_bound(scaled, procedure->delay);
+  }
+  return fit_supervised(
+      std::make_shared<EchoStateNetwork>(
+          EchoStateNetwork(drawn.reservoir, inputs.rows()).with_input_scaling(scaling)),
+      inputs, targets, drawn);
 }
 
 MatrixXd predict(const Supervised& model, const Ref<const MatrixXd>& inputs, VectorXd& state) {

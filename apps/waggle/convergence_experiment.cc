@@ -1,0 +1,378 @@
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <waggle/waggle.h>
+
+#include "experiment_file.h"
+#include "reproduce.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// How one theorem is put to the test.
+struct ConvergenceTask {
+  Index delay = 0;     ///< T₀
+  Index features = 1;  ///< N while ℓ grows
+  double ridge = 1e-6;
+  Index steps = 1000;  ///< ℓ while N grows
+};
+
+template <typename Visitor>
+void describe(Visitor& v, ConvergenceTask& o) {
+  v("delay", o.delay);
+  v("features", o.features);
+  v("ridge", o.ridge);
+  v("steps", o.steps);
+}
+
+namespace {
+
+const std::vector<double> kSteps = {1e2, 3e2, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6};
+constexpr Index kHeldOut = 20'000;                            // steps on which errors are measured
+constexpr std::uint64_t kOtherData = std::uint64_t{1} << 40;  // added to a seed for such steps
+
+/// Root mean square errors along a ladder of ℓ or N.
+struct Errors {
+  std::vector<double> total;       ///< against the exact answer
+  std::vector<double> estimation;  ///< against the same readout from all the data there could be
+};
+
+ReservoirOptions reservoir(const ConvergenceTask& task, Index features, std::uint64_t seed) {
+  ReservoirOptions options;
+  options.procedure_one = ProcedureOne{.features = features, .delay = task.delay};
+  options.direct_inputs = true;
+  options.seed = seed;
+  return options;
+}
+
+double rms(const MatrixXd& errors) {
+  return std::sqrt(errors.squaredNorm() / static_cast<double>(errors.size()));
+}
+
+/// The least-squares slope of log error on log x.
+double log_slope(const std::vector<double>& x, const std::vector<double>& errors) {
+  const auto count = static_cast<Index>(x.size());
+  VectorXd u(count), v(count);
+  for (Index i = 0; i < count; ++i) {
+    u[i] = std::log(x[static_cast<std::size_t>(i)]);
+    v[i] = std::log(errors[static_cast<std::size_t>(i)]);
+  }
+  u.array() -= u.mean();
+  return u.dot(v) / u.squaredNorm();
+}
+
+// Theorem 1.
+
+SupervisedOptions supervised(const ConvergenceTask& task, Index features, std::uint64_t seed) {
+  return {.reservoir = reservoir(task, features, seed),
+          .solve = {.ridge = task.ridge, .scale = RidgeScale::relative},
+          .washout = task.delay,
+          .standardise_targets = false};
+}
+
+MatrixXd predictions_on(const Supervised& model, const VectorXd& observed, Index washout) {
+  VectorXd state = VectorXd::Zero(model.reservoir->units());
+  const MatrixXd all = predict(model, observed.transpose(), state);
+  return all.rightCols(all.cols() - washout);
+}
+
+/// In ℓ the targets are the hidden signs themselves, of which the filter is the expectation.
+Errors theorem_1_in_steps(const ConvergenceTask& task,
+                          const reference::HiddenMarkovOptions& process, std::uint64_t seed) {
+  const auto longest = static_cast<Index>(kSteps.back());
+  const auto data = reference::hidden_markov(process, longest, seed);
+  const auto held_out = reference::hidden_markov(process, kHeldOut, seed + kOtherData);
+  const SupervisedOptions options = supervised(task, task.features, seed);
+  // One network for all lengths: the one that the longest record draws.
+  const Supervised best =
+      fit_supervised(data.observed.transpose(), data.filtered.transpose(), options);
+  const MatrixXd truth = held_out.filtered.tail(kHeldOut - task.delay).transpose();
+  const MatrixXd limit = predictions_on(best, held_out.observed, task.delay);
+  Errors errors;
+  for (const double steps : kSteps) {
+    const auto count = static_cast<Index>(steps);
+    const Supervised model = fit_supervised(best.reservoir, data.observed.head(count).transpose(),
+                                            data.hidden.head(count).transpose(), options);
+    const MatrixXd predicted = predictions_on(model, held_out.observed, task.delay);
+    errors.total.push_back(rms(predicted - truth));
+    errors.estimation.push_back(rms(predicted - limit));
+  }
+  return errors;
+}
+
+const std::vector<double> kFeatures1 = {8, 16, 32, 64, 128, 256, 512};
+
+Errors theorem_1_in_features(const ConvergenceTask& task,
+                             const reference::HiddenMarkovOptions& process, std::uint64_t seed) {
+  const auto data = reference::hidden_markov(process, task.steps, seed);
+  const auto held_out = reference::hidden_markov(process, kHeldOut, seed + kOtherData);
+  const MatrixXd truth = held_out.filtered.tail(kHeldOut - task.delay).transpose();
+  Errors errors;
+  for (const double features : kFeatures1) {
+    const Supervised model = fit_supervised(data.observed.transpose(), data.filtered.transpose(),
+                                            supervised(task, static_cast<Index>(features), seed));
+    errors.total.push_back(rms(predictions_on(model, held_out.observed, task.delay) - truth));
+  }
+  return errors;
+}
+
+// Theorem 2.
+
+struct MarketRun {
+  InputLayout layout;
+  Trajectory log;
+};
+
+struct Market {
+  MarketMakerOptions environment;
+  reference::NoisyLinearPolicy policy;
+  double discount = 0.0;
+
+  MarketRun run(Index steps, std::uint64_t seed) const {
+    MarketMaker market(environment);
+    Simulation simulation(market, seed);
+    LinearPolicy pi(MatrixXd::Constant(1, 1, policy.gain), policy.noise);
+    return {InputLayout::of(simulation.spec()), simulation.run(pi, {.steps = steps}).trajectory};
+  }
+  /// Q(y_k, a_k), which is the value of the state after row k.
+  VectorXd exact(const Trajectory& log) const {
+    const auto q = reference::policy_value(environment, discount, policy).action_value;
+    VectorXd values(log.steps());
+    for (Index k = 0; k < values.size(); ++k)
+      values[k] = q(log.observations()(0, k), log.actions()(0, k));
+    return values;
+  }
+};
+
+/// The network's features are fixed by the scale and bound of one long run, for every seed's data.
+EchoStateNetwork market_network(const ConvergenceTask& task, const MarketRun& run, Index features,
+                                std::uint64_t seed) {
+  const InputScaling scaling = measure_inputs(run.layout, run.log);
+  ReservoirOptions options = reservoir(task, features, seed);
+  options.procedure_one->input_bound =
+      measure_input_bound(run.layout, run.log, scaling, task.delay);
+  return EchoStateNetwork(options, run.layout.size()).with_input_scaling(scaling);
+}
+
+/// Wᵀφ of the state after each row, the first `delay` rows left out.
+VectorXd values_after(const EchoStateNetwork& network, const MarketRun& run,
+                      const VectorXd& weights, Index delay) {
+  const VectorXd before =
+      values_along(network, run.layout, run.log, VectorXd::Zero(network.units()), weights);
+  return before.tail(before.size() - 1 - delay);
+}
+
+VectorXd lstd(const std::vector<TdMoments>& parts, const ConvergenceTask& task,
+              const EchoStateNetwork& network) {
+  return solve_td(parts, {.ridge = task.ridge, .scale = RidgeScale::relative},
+                  network.constant_feature())
+      .weights;
+}
+
+/// LSTD's moments of a longer and longer part of one run, `visit` called at each length asked for.
+void lengthening(const EchoStateNetwork& network, const Market& market, const MarketRun& run,
+                 const std::vector<double>& lengths,
+                 const std::function<void(const TdMoments&)>& visit) {
+  TdMoments moments(network.features(), market.discount);
+  std::size_t next = 0;
+  VectorXd state = VectorXd::Zero(network.units());
+  for_each_block(network, run.layout, run.log, state, [&](const StateBlock& block) {
+    // A length may end inside a block.
+    Index from = 0;
+    const Index rows = block.states.cols() - 1;
+    while (from < rows && next < lengths.size()) {
+      const Index until = std::min(rows, static_cast<Index>(lengths[next]) - block.first);
+      const auto features = block.states.middleCols(from, until - from);
+      moments.add(features, features, block.states.middleCols(from + 1, until - from),
+                  run.log.rewards().segment(block.first + from, until - from));
+      from = until;
+      if (block.first + until == static_cast<Index>(lengths[next])) {
+        visit(moments);
+        ++next;
+      }
+    }
+  });
+}
+
+/// What does not depend on the seed: a network, and its readout from far more data than any seed's.
+struct MarketReference {
+  static constexpr Index kChunk = 1'000'000;
+  static constexpr int kChunks = 10;
+
+  MarketReference(const ConvergenceTask& task, const Market& market, std::uint64_t seed)
+      : held_out(market.run(kHeldOut, seed + kOtherData)),
+        network(market_network(task, held_out, task.features, seed)) {
+    std::vector<TdMoments> parts;
+    for (int i = 1; i <= kChunks; ++i) {
+      const MarketRun run = market.run(kChunk, seed + kOtherData + static_cast<std::uint64_t>(i));
+      parts.push_back(td_moments(network, run.layout, run.log, market.discount, task.delay + 1));
+    }
+    limit = values_after(network, held_out, lstd(parts, task, network), task.delay);
+    const VectorXd exact = market.exact(held_out.log);
+    truth = exact.segment(task.delay, limit.size());
+  }
+
+  MarketRun held_out;
+  EchoStateNetwork network;
+  VectorXd limit;
+  VectorXd truth;
+};
+
+Errors theorem_2_in_steps(const ConvergenceTask& task, const Market& market,
+                          const MarketReference& reference, std::uint64_t seed) {
+  const MarketRun run = market.run(static_cast<Index>(kSteps.back()), seed);
+  Errors errors;
+  lengthening(reference.network, market, run, kSteps, [&](const TdMoments& moments) {
+    const VectorXd w = lstd({moments}, task, reference.network);
+    const VectorXd values = values_after(reference.network, reference.held_out, w, task.delay);
+    errors.total.push_back(rms(values - reference.truth));
+    errors.estimation.push_back(rms(values - reference.limit));
+  });
+  return errors;
+}
+
+const std::vector<double> kFeatures2 = {5, 10, 20, 40, 80};
+
+Errors theorem_2_in_features(const ConvergenceTask& task, const Market& market,
+                             const MarketReference& reference, std::uint64_t seed) {
+  const MarketRun run = market.run(task.steps, seed);
+  Errors errors;
+  for (const double features : kFeatures2) {
+    const EchoStateNetwork network =
+        market_network(task, reference.held_out, static_cast<Index>(features), seed);
+    const VectorXd w = lstd(
+        {td_moments(network, run.layout, run.log, market.discount, task.delay + 1)}, task, network);
+    errors.total.push_back(
+        rms(values_after(network, reference.held_out, w, task.delay) - reference.truth));
+  }
+  return errors;
+}
+
+/// One metric for each rung, a slope for each seed, and their mean with its confidence interval.
+class Report {
+ public:
+  explicit Report(ExperimentResult& result) : result_(result) {}
+
+  void add(const std::string& name, const std::string& label, const char* variable,
+           const std::vector<double>& ladder, const std::vector<Errors>& seeds,
+           std::vector<double> Errors::*which, std::size_t from = 0) {
+    for (std::size_t i = 0; i < ladder.size(); ++i) {
+      Metric metric{fmt::format("{}_{}", name, ladder[i]),
+                    fmt::format("{}, {} = {}", label, variable, ladder[i]),
+                    {},
+                    {},
+                    {}};
+      for (const Errors& errors : seeds) metric.values.push_back((errors.*which)[i]);
+      result_.metrics.push_back(std::move(metric));
+    }
+    const std::vector<double> tail(ladder.begin() + static_cast<std::ptrdiff_t>(from),
+                                   ladder.end());
+    VectorXd slopes(static_cast<Index>(seeds.size()));
+    for (std::size_t s = 0; s < seeds.size(); ++s) {
+      const auto& errors = seeds[s].*which;
+      slopes[static_cast<Index>(s)] =
+          log_slope(tail, {errors.begin() + static_cast<std::ptrdiff_t>(from), errors.end()});
+    }
+    const double mean = slopes.mean();
+    const auto count = static_cast<double>(slopes.size());
+    const double margin =
+        count > 1 ? 1.96 * std::sqrt((slopes.array() - mean).square().sum() / (count - 1) / count)
+                  : 0.0;
+    result_.facts.push_back({name + "_slope",
+                             fmt::format("  slope in {} (95 %: {:.2f} to {:.2f}), {}", variable,
+                                         mean - margin, mean + margin, label),
+                             -0.5,
+                             mean,
+                             {}});
+    result_.facts.push_back({name + "_slope_margin", "", {}, margin, {}});
+  }
+
+ private:
+  ExperimentResult& result_;
+};
+
+Figure ladder_figure(const char* name, const char* variable, const std::vector<double>& ladder,
+                     const std::vector<Errors>& seeds) {
+  const bool both = !seeds.front().estimation.empty();
+  Figure figure{name, {variable, "seed", "error"}, {}};
+  if (both) figure.columns.emplace_back("estimation_error");
+  for (std::size_t s = 0; s < seeds.size(); ++s) {
+    for (std::size_t i = 0; i < ladder.size(); ++i) {
+      figure.rows.push_back({ladder[i], static_cast<double>(s), seeds[s].total[i]});
+      if (both) figure.rows.back().push_back(seeds[s].estimation[i]);
+    }
+  }
+  return figure;
+}
+
+ExperimentResult start(const ReproduceOptions& options, const char* name, const char* learner) {
+  ExperimentResult result;
+  result.experiment = name;
+  result.learner = learner;
+  result.paper_column = "conjectured";
+  result.first_seed = options.first_seed;
+  result.seeds = options.seeds;
+  return result;
+}
+
+/// Runs both ladders of one theorem for every seed and writes them up.
+void climb(const ReproduceOptions& options, const Progress& progress,
+           const std::vector<double>& features,
+           const std::function<Errors(std::uint64_t)>& in_steps,
+           const std::function<Errors(std::uint64_t)>& in_features, const char* steps_figure,
+           const char* features_figure, ExperimentResult& result) {
+  std::vector<Errors> by_steps(static_cast<std::size_t>(options.seeds));
+  std::vector<Errors> by_features(by_steps.size());
+  for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
+    by_steps[static_cast<std::size_t>(i)] = in_steps(seed);
+    by_features[static_cast<std::size_t>(i)] = in_features(seed);
+  });
+  Report report(result);
+  report.add("error_steps", "error", "ℓ", kSteps, by_steps, &Errors::total);
+  report.add("estimation_error_steps", "estimation error", "ℓ", kSteps, by_steps,
+             &Errors::estimation);
+  report.add("error_features", "error", "N", features, by_features, &Errors::total);
+  result.figures = {ladder_figure(steps_figure, "steps", kSteps, by_steps),
+                    ladder_figure(features_figure, "features", features, by_features)};
+}
+
+}  // namespace
+
+std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& options,
+                                                    const Progress& progress) {
+  const ExperimentFile file("convergence");
+  const auto process = file.read<reference::HiddenMarkovOptions>("hidden_markov");
+  const auto task_1 = file.read<ConvergenceTask>("theorem_1");
+  const auto task_2 = file.read<ConvergenceTask>("theorem_2");
+  const ExperimentFile paper("market-maker");
+  const Market market{paper.read<MarketMakerOptions>("environment"),
+                      paper.read<reference::NoisyLinearPolicy>("initial_policy"),
+                      paper.learner("paper").value.discount};
+
+  ExperimentResult first = start(options, "convergence-theorem-1", "least squares");
+  first.options = {{"hidden_markov", to_json(process)}, {"task", to_json(task_1)}};
+  climb(
+      options, progress, kFeatures1,
+      [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
+      [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); },
+      "theorem_1_steps", "theorem_1_features", first);
+
+  ExperimentResult second = start(options, "convergence-theorem-2", "lstd");
+  second.options = {{"environment", to_json(market.environment)},
+                    {"policy", to_json(market.policy)},
+                    {"discount", market.discount},
+                    {"task", to_json(task_2)}};
+  const MarketReference reference(task_2, market, options.first_seed);
+  climb(
+      options, progress, kFeatures2,
+      [&](std::uint64_t seed) { return theorem_2_in_steps(task_2, market, reference, seed); },
+      [&](std::uint64_t seed) { return theorem_2_in_features(task_2, market, reference, seed); },
+      "theorem_2_steps", "theorem_2_features", second);
+  return {std::move(first), std::move(second)};
+}
+
+}  // namespace waggle::app
