@@ -126,6 +126,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused(forecast + "--horizon 2 --closed-loop 9", "--horizon 2", "closed loop");
   expect_refused(forecast + "--test-fraction 1", "--test-fraction 1");
   expect_refused(forecast + "--test-fraction 0", "--closed-loop");
+  expect_refused(forecast + "--test-fraction 0 --closed-loop 9", "--out");
   expect_refused(forecast + "--closed-loop -1", "--closed-loop -1");
   expect_refused(forecast + "--units 0", "units = 0");
   expect_refused(forecast + "--activation gelu", "gelu", "tanh");
