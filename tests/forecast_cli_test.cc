@@ -126,8 +126,13 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused(forecast + "--horizon 2 --closed-loop 9", "--horizon 2", "closed loop");
   expect_refused(forecast + "--test-fraction 1", "--test-fraction 1");
   expect_refused(forecast + "--test-fraction 0", "--closed-loop");
+  expect_refused(forecast + "--test-fraction 0 --closed-loop 9", "--out");
   expect_refused(forecast + "--closed-loop -1", "--closed-loop -1");
   expect_refused(forecast + "--units 0", "units = 0");
+  expect_refused(forecast + "--units 99999999999999999999", "units", "whole number");
+  expect_refused(forecast + "--members 4294967297", "members = 4294967297", "range");
+  expect_refused(forecast + "--ridge 1e999", "ridge", "number");
+  expect_refused(forecast + "--leak=nan", "leak = nan");
   expect_refused(forecast + "--activation gelu", "gelu", "tanh");
   expect_refused(forecast + "--operator-norm 1 --spectral-radius 1", "not both");
   expect_refused(forecast + "--activation identity --spectral-radius 90", "without bound");

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,8 @@ class TomlReader {
     } else if constexpr (std::is_integral_v<T>) {
       const auto value = node.value_exact<std::int64_t>();
       if (!value) throw Error(fmt::format("{}: must be a whole number", path));
+      if (!std::in_range<T>(*value))
+        throw Error(fmt::format("{} = {}: out of range", path, *value));
       field = static_cast<T>(*value);
     } else if constexpr (std::is_floating_point_v<T>) {
       const auto value = node.value<double>();

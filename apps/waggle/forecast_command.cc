@@ -165,6 +165,9 @@ void ForecastCommand::run() const {
   ForecastOptions complete = options;
   complete.model = flags.read();
   complete.validate();
+  if (complete.test_fraction == 0.0 && out.empty()) {
+    throw Error("--test-fraction 0: there is nothing to score, so say with --out where to write");
+  }
   if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
   const SeriesTable series = read_series_csv(file, columns);
   const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);

@@ -72,7 +72,7 @@ Supervised fit_autoregression(const Split& split, Index& lags) {
   const Index rows = split.train_inputs().cols();
   Index longest = 1;
   for (const Index order : kOrders) {
-    if (order * (d + 1) + 2 <= rows / 2) longest = order;
+    if (d * order + 1 <= rows / 2) longest = order;
   }
   std::optional<Supervised> best;
   double best_criterion = std::numeric_limits<double>::infinity();

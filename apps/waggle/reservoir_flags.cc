@@ -59,11 +59,15 @@ toml::table to_table(const std::map<std::string, std::string>& given) {
   for (const auto& [name, text] : given) {
     if (text.empty()) continue;
     const char* end = text.data() + text.size();
+    const auto is = [&](auto& value) {
+      const auto [stop, error] = std::from_chars(text.data(), end, value);
+      return stop == end && error == std::errc();
+    };
     std::int64_t whole = 0;
     double number = 0.0;
-    if (std::from_chars(text.data(), end, whole).ptr == end) {
+    if (is(whole)) {
       table.insert(name, whole);
-    } else if (std::from_chars(text.data(), end, number).ptr == end) {
+    } else if (is(number)) {
       table.insert(name, number);
     } else if (text == "true" || text == "false") {
       table.insert(name, text == "true");
