@@ -235,7 +235,7 @@ Errors theorem_2_in_steps(const ConvergenceTask& task, const Market& market,
   return errors;
 }
 
-const std::vector<double> kFeatures2 = {5, 10, 20, 40, 80};
+const std::vector<double> kFeatures2 = {5, 10, 20, 40, 80, 160};
 
 Errors theorem_2_in_features(const ConvergenceTask& task, const Market& market,
                              const MarketReference& reference, std::uint64_t seed) {
@@ -252,48 +252,38 @@ Errors theorem_2_in_features(const ConvergenceTask& task, const Market& market,
   return errors;
 }
 
-/// One metric for each rung, a slope for each seed, and their mean with its confidence interval.
-class Report {
- public:
-  explicit Report(ExperimentResult& result) : result_(result) {}
-
-  void add(const std::string& name, const std::string& label, const char* variable,
-           const std::vector<double>& ladder, const std::vector<Errors>& seeds,
-           std::vector<double> Errors::*which, std::size_t from = 0) {
-    for (std::size_t i = 0; i < ladder.size(); ++i) {
-      Metric metric{fmt::format("{}_{}", name, ladder[i]),
-                    fmt::format("{}, {} = {}", label, variable, ladder[i]),
-                    {},
-                    {},
-                    {}};
-      for (const Errors& errors : seeds) metric.values.push_back((errors.*which)[i]);
-      result_.metrics.push_back(std::move(metric));
-    }
-    const std::vector<double> tail(ladder.begin() + static_cast<std::ptrdiff_t>(from),
-                                   ladder.end());
-    VectorXd slopes(static_cast<Index>(seeds.size()));
-    for (std::size_t s = 0; s < seeds.size(); ++s) {
-      const auto& errors = seeds[s].*which;
-      slopes[static_cast<Index>(s)] =
-          log_slope(tail, {errors.begin() + static_cast<std::ptrdiff_t>(from), errors.end()});
-    }
-    const double mean = slopes.mean();
-    const auto count = static_cast<double>(slopes.size());
-    const double margin =
-        count > 1 ? 1.96 * std::sqrt((slopes.array() - mean).square().sum() / (count - 1) / count)
-                  : 0.0;
-    result_.facts.push_back({name + "_slope",
-                             fmt::format("  slope in {} (95 %: {:.2f} to {:.2f}), {}", variable,
-                                         mean - margin, mean + margin, label),
-                             -0.5,
-                             mean,
-                             {}});
-    result_.facts.push_back({name + "_slope_margin", "", {}, margin, {}});
+/// One metric for each rung of the ladder.
+void add_errors(const std::string& name, const std::string& label, const char* variable,
+                const std::vector<double>& ladder, const std::vector<Errors>& seeds,
+                std::vector<double> Errors::*which, ExperimentResult& result) {
+  for (std::size_t i = 0; i < ladder.size(); ++i) {
+    Metric metric{fmt::format("{}_{}", name, ladder[i]),
+                  fmt::format("{}, {} = {}", label, variable, ladder[i]),
+                  {},
+                  {},
+                  {}};
+    for (const Errors& errors : seeds) metric.values.push_back((errors.*which)[i]);
+    result.metrics.push_back(std::move(metric));
   }
+}
 
- private:
-  ExperimentResult& result_;
-};
+/// The mean over the seeds of each one's slope, with its 95 % confidence interval.
+void add_slope(const std::string& name, const std::string& label, const std::vector<double>& ladder,
+               const std::vector<Errors>& seeds, std::vector<double> Errors::*which,
+               ExperimentResult& result) {
+  VectorXd slopes(static_cast<Index>(seeds.size()));
+  for (Index s = 0; s < slopes.size(); ++s) {
+    slopes[s] = log_slope(ladder, seeds[static_cast<std::size_t>(s)].*which);
+  }
+  const double mean = slopes.mean();
+  const auto count = static_cast<double>(slopes.size());
+  const double margin =
+      count > 1 ? 1.96 * std::sqrt((slopes.array() - mean).square().sum() / (count - 1) / count)
+                : 0.0;
+  result.facts.push_back(
+      {name, fmt::format("  {}, ± {:.2f} (95 %)", label, margin), -0.5, mean, {}});
+  result.facts.push_back({name + "_margin", "", {}, margin, {}});
+}
 
 Figure ladder_figure(const char* name, const char* variable, const std::vector<double>& ladder,
                      const std::vector<Errors>& seeds) {
@@ -331,11 +321,14 @@ void climb(const ReproduceOptions& options, const Progress& progress,
     by_steps[static_cast<std::size_t>(i)] = in_steps(seed);
     by_features[static_cast<std::size_t>(i)] = in_features(seed);
   });
-  Report report(result);
-  report.add("error_steps", "error", "ℓ", kSteps, by_steps, &Errors::total);
-  report.add("estimation_error_steps", "estimation error", "ℓ", kSteps, by_steps,
-             &Errors::estimation);
-  report.add("error_features", "error", "N", features, by_features, &Errors::total);
+  add_errors("error_steps", "error", "ℓ", kSteps, by_steps, &Errors::total, result);
+  add_errors("estimation_error_steps", "estimation error", "ℓ", kSteps, by_steps,
+             &Errors::estimation, result);
+  add_errors("error_features", "error", "N", features, by_features, &Errors::total, result);
+  add_slope("slope_steps", "slope of the estimation error in ℓ", kSteps, by_steps,
+            &Errors::estimation, result);
+  add_slope("slope_features", "slope of the error in N", features, by_features, &Errors::total,
+            result);
   result.figures = {ladder_figure(steps_figure, "steps", kSteps, by_steps),
                     ladder_figure(features_figure, "features", features, by_features)};
 }

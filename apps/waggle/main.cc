@@ -83,9 +83,10 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command =
       app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
   command
-      ->add_option("experiment", shared.options.experiment,
-                   "bee-world, market-maker, bias, convergence, online, forecasting, or all (the first "
-                   "two)")
+      ->add_option(
+          "experiment", shared.options.experiment,
+          "bee-world, market-maker, bias, convergence, online, forecasting, or all (the first "
+          "two)")
       ->capture_default_str();
   command
       ->add_option("--learner", shared.options.learner,

@@ -164,6 +164,7 @@ std::string to_table(const std::vector<ExperimentResult>& results) {
                   number(metric.reference));
     }
     for (const Fact& fact : result.facts) {
+      if (fact.label.empty()) continue;  // for machines
       text += row(result, fact.label, number(fact.paper, "{:.2f}"), number(fact.ours), "",
                   number(fact.reference));
     }

@@ -24,7 +24,7 @@ struct Metric {
 /// A number that needs no seed, such as an exact optimum.
 struct Fact {
   std::string name;
-  std::string label;
+  std::string label;  ///< empty: not in the table
   std::optional<double> paper;
   std::optional<double> ours;       ///< as computed or simulated here
   std::optional<double> reference;  ///< the exact value, where it is another
