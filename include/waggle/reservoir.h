@@ -76,6 +76,24 @@ struct InputScaling {
   Eigen::VectorXd spread;  ///< > 0
 };
 
+/// The weights of an echo state network as plain data, to be saved and restored: from the same
+/// weights, the same bits.
+struct NetworkWeights {
+  /// One member's A, n × n: dense, or sparse by columns; both empty if it is 0.
+  struct Block {
+    Eigen::MatrixXd dense;
+    Eigen::SparseMatrix<double> sparse;
+  };
+
+  Eigen::Index member_units = 0;  ///< n of one member
+  std::vector<Block> recurrent;   ///< one for each member
+  Eigen::MatrixXd input;          ///< C: all members, then the linear units
+  Eigen::VectorXd bias;           ///< ζ, as C
+  Activation activation = Activation::relu;
+  Eigen::VectorXd leak;       ///< one for each unit of the members
+  bool has_constant = false;  ///< the last linear unit is the constant 1
+};
+
 /// The echo state network
 ///
 ///     x_{k+1} = (1 − leak) x_k + leak σ(A x_k + C z_k + ζ)
@@ -94,6 +112,11 @@ class EchoStateNetwork final : public ReservoirSystem {
   /// From given weights. Throws Error if the sizes differ or an entry is not finite.
   EchoStateNetwork(Eigen::MatrixXd recurrent, Eigen::MatrixXd input, Eigen::VectorXd bias,
                    Activation activation = Activation::relu, double leak = 1.0);
+
+  /// As saved. Throws Error if the sizes differ, an entry is not finite or a leak not in (0, 1].
+  explicit EchoStateNetwork(NetworkWeights weights);
+  /// All of it, to be saved.
+  NetworkWeights weights() const;
 
   /// The network that reads (z − mean) / spread instead of z. The scaling is folded into C and ζ,
   /// so it costs nothing at run time.
@@ -126,11 +149,7 @@ class EchoStateNetwork final : public ReservoirSystem {
   Eigen::Index member_units() const { return member_units_; }
 
  private:
-  /// One member's A: dense, or sparse by columns.
-  struct Block {
-    Eigen::MatrixXd dense;
-    Eigen::SparseMatrix<double> sparse;
-  };
+  using Block = NetworkWeights::Block;
 
   Eigen::Index member_units_ = 0;
   bool has_constant_ = false;

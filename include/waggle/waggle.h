@@ -3,9 +3,11 @@
 #include <waggle/bee_world.h>
 #include <waggle/environment.h>
 #include <waggle/error.h>
+#include <waggle/export.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/market_maker.h>
+#include <waggle/model.h>
 #include <waggle/policy.h>
 #include <waggle/random.h>
 #include <waggle/reference/bee_world.h>

@@ -183,6 +183,52 @@ EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd 
   leaky_ = leak < 1.0;
 }
 
+EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
+    : member_units_(weights.member_units),
+      has_constant_(weights.has_constant),
+      blocks_(std::move(weights.recurrent)),
+      input_(std::move(weights.input)),
+      bias_(std::move(weights.bias)),
+      activation_(weights.activation),
+      leak_(std::move(weights.leak)) {
+  const Index n = member_units_;
+  require(n >= 1 && !blocks_.empty(), "a network of {} members of {} units: must have some",
+          blocks_.size(), n);
+  require(members() <= units() / n,  // so that their product is a size, too
+          "a network of {} members of {} units: the bias has only {} entries", members(), n,
+          units());
+  require(input_.rows() == units() && input_.cols() >= 1,
+          "input matrix is {} × {}: must have {} rows, the size of the bias, and at least 1 column",
+          input_.rows(), input_.cols(), units());
+  require(leak_.size() == nonlinear_units(), "{} leaks for {} units", leak_.size(),
+          nonlinear_units());
+  for (const double leak : leak_) require_leak(leak);
+  require_finite("input matrix", input_);
+  require_finite("bias", bias_);
+  for (Block& block : blocks_) {
+    require(block.dense.size() == 0 || (block.dense.rows() == n && block.dense.cols() == n),
+            "recurrent matrix is {} × {}: must be {} × {}", block.dense.rows(), block.dense.cols(),
+            n, n);
+    require(block.sparse.size() == 0 || (block.sparse.rows() == n && block.sparse.cols() == n),
+            "recurrent matrix is {} × {}: must be {} × {}", block.sparse.rows(),
+            block.sparse.cols(), n, n);
+    require(block.dense.size() == 0 || block.sparse.size() == 0,
+            "recurrent matrix: is dense or sparse, not both");
+    require_finite("recurrent matrix", block.dense);
+    block.sparse.makeCompressed();
+    require_finite("recurrent matrix",
+                   Eigen::Map<const VectorXd>(block.sparse.valuePtr(), block.sparse.nonZeros()));
+  }
+  require(!has_constant_ || (units() > nonlinear_units() && bias_[units() - 1] == 1.0 &&
+                             (input_.row(units() - 1).array() == 0.0).all()),
+          "the constant unit must be the last, after those of the members, and be 1 for any input");
+  leaky_ = leak_.minCoeff() < 1.0;
+}
+
+NetworkWeights EchoStateNetwork::weights() const {
+  return {member_units_, blocks_, input_, bias_, activation_, leak_, has_constant_};
+}
+
 EchoStateNetwork EchoStateNetwork::with_input_scaling(const InputScaling& scaling) const {
   require(scaling.mean.size() == inputs() && scaling.spread.size() == inputs(),
           "input scaling has {} means and {} spreads: the reservoir has {} input channels",

@@ -6,9 +6,9 @@
 
 #include <waggle/waggle.h>
 
-/// One description of every options struct: its fields by name. Reading TOML and writing JSON both
-/// walk it, so they cannot disagree. A visitor is called as v(name, field).
-namespace waggle::app {
+/// One description of every options struct: its fields by name. Reading TOML and JSON and writing
+/// JSON all walk it, so they cannot disagree. A visitor is called as v(name, field).
+namespace waggle {
 
 /// The names an enumeration goes by in files and on the command line.
 template <typename Enum>
@@ -140,9 +140,47 @@ void describe(Visitor& v, LearnOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, RidgeCandidate& o) {
+  v("ridge", o.ridge);
+  v("error", o.error);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, FitDiagnostics& o) {
+  v("samples", o.samples);
+  v("features", o.features);
+  v("ridge", o.ridge);
+  v("relative_ridge", o.relative_ridge);
+  v("residual", o.residual);
+  v("rank", o.rank);
+  v("condition_number", o.condition_number);
+  v("ridge_path", o.ridge_path);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, EnvironmentSpec& o) {
+  v("name", o.name);
+  v("action_names", o.action_names);
+  v("choices", o.actions.choices);
+  v("choice_names", o.choice_names);
+  v("observation_names", o.observation_names);
+  v("reward_name", o.reward_name);
+  v("reward_is_input", o.reward_is_input);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, Provenance& o) {
+  v("sources", o.sources);
+  v("created", o.created);
+  v("waggle_version", o.waggle_version);
+  v("rows", o.rows);
+  v("episodes", o.episodes);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, reference::NoisyLinearPolicy& o) {
   v("gain", o.gain);
   v("noise", o.noise);
 }
 
-}  // namespace waggle::app
+}  // namespace waggle
