@@ -13,8 +13,7 @@ namespace waggle {
 enum class Precision { single_precision, double_precision };
 
 struct ExportOptions {
-  /// What every name begins with, and the files are called: a C identifier of at most 40
-  /// characters that does not begin with an underscore.
+  /// What every name begins with: a letter, then letters, digits and underscores, at most 40.
   std::string name = "controller";
   Precision precision = Precision::double_precision;
   std::uint64_t seed = 0;  ///< of the random candidates, where the search needs them
@@ -52,9 +51,10 @@ struct ExportedC {
 /// float, if that is the precision.
 ExportedC export_c(const Model& model, const ExportOptions& options = {});
 
-/// Writes DIRECTORY/NAME.h and DIRECTORY/NAME.c for a path DIRECTORY/NAME, each whole or not at
-/// all; the path's last part, with what C does not allow in a name replaced by underscores, takes
-/// the place of options.name. Throws as export_c, and std::runtime_error if it cannot be written.
+/// Writes PATH.h and PATH.c, each whole or not at all; an extension .h or .c of the path is left
+/// out. Every name begins with the path's last part instead of options.name, with what C does not
+/// allow in a name replaced by underscores. Throws as export_c, and std::runtime_error if a file
+/// cannot be written.
 ExportedC export_c(const std::filesystem::path& path, const Model& model, ExportOptions options);
 
 }  // namespace waggle

@@ -43,9 +43,11 @@ std::string comment(std::string text) {
 /// Puts the C together, part by part, and counts what it takes.
 class Exporter {
  public:
-  Exporter(const Model& model, const ExportOptions& options)
+  /// `file` is what the files are called, without an extension.
+  Exporter(const Model& model, const ExportOptions& options, std::string file)
       : model_(model),
         options_(options),
+        file_(std::move(file)),
         network_(*model.network),
         layout_(model.layout()),
         discrete_(model.actions.is_discrete()),
@@ -63,7 +65,7 @@ class Exporter {
   ExportedC run() {
     write_constants();
     write_code();
-    result_.source = head("c") + replaced(includes() + constants_ + code_, "@", options_.name);
+    result_.source = head("c") + includes() + replaced(constants_ + code_, "@", options_.name);
     result_.ram_bytes = state_bytes();
     result_.multiply_adds = multiply_adds();
     result_.header = header();
@@ -237,6 +239,7 @@ class Exporter {
       code_ += kCandidates;
       if (exact_) code_ += kCoordinates;
     }
+    code_ += kKeepFinite;
     code_ += discrete_ ? kResetDiscrete : kResetContinuous;
     if (sampled_) code_ += kResetStep;
     code_ += "}\n";
@@ -268,7 +271,7 @@ class Exporter {
   }
 
   std::string includes() const {
-    std::string text = "#include \"@.h\"\n";
+    std::string text = fmt::format("#include \"{}.h\"\n", file_);
     const bool unbounded = !discrete_ && !model_.actions.is_bounded();
     const bool integers = sampled_ || (recurrent_products_ > 0 && !dense_);
     if (integers || unbounded || network_.activation() == Activation::tanh) text += "\n";
@@ -303,7 +306,7 @@ class Exporter {
 
   std::string head(const char* extension) const {
     return fmt::format("/* {}.{}: a controller for {}, learnt by waggle {}. Generated. */\n",
-                       options_.name, extension, comment(model_.environment.name), WAGGLE_VERSION);
+                       comment(file_), extension, comment(model_.environment.name), WAGGLE_VERSION);
   }
 
   std::string header() const {
@@ -365,6 +368,7 @@ class Exporter {
 
   const Model& model_;
   const ExportOptions& options_;
+  const std::string file_;
   const EchoStateNetwork& network_;
   const InputLayout layout_;
   const bool discrete_;
@@ -394,15 +398,21 @@ void ExportOptions::validate() const {
 ExportedC export_c(const Model& model, const ExportOptions& options) {
   options.validate();
   model.validate();
-  return Exporter(model, options).run();
+  return Exporter(model, options, options.name).run();
 }
 
 ExportedC export_c(const std::filesystem::path& path, const Model& model, ExportOptions options) {
-  options.name = path.filename().string();
+  const bool source = path.extension() == ".c" || path.extension() == ".h";
+  const std::string file = (source ? path.stem() : path.filename()).string();
+  require(file.find_first_of("\"\\\n\r") == std::string::npos,
+          "file name '{}': must have no quotes, backslashes and line breaks", comment(file));
+  options.name = file;
   std::replace_if(
       options.name.begin(), options.name.end(), [](char c) { return !is_word(c); }, '_');
-  ExportedC exported = export_c(model, options);
-  const std::filesystem::path base = path.parent_path() / options.name;
+  options.validate();
+  model.validate();
+  ExportedC exported = Exporter(model, options, file).run();
+  const std::filesystem::path base = path.parent_path() / file;
   write_file(base.string() + ".h", exported.header);
   write_file(base.string() + ".c", exported.source);
   return exported;

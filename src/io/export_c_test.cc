@@ -135,6 +135,7 @@ std::vector<Controller> controllers() {
   options = small();
   options.reservoir.activation = Activation::tanh;
   options.reservoir.leak = 0.7;
+  options.reservoir.input_scaling = 1.0;
   all.push_back(made_up("choices, tanh units", ActionSpace::discrete(3), options));
   all.push_back(made_up("choices, ReLU units", ActionSpace::discrete(4), small(), 0));
   all.push_back(made_up("one choice", ActionSpace::discrete(1), small(), 1, false));
@@ -291,6 +292,15 @@ TEST_F(ExportC, DriftsLittleInFloat) {
   }
 }
 
+TEST_F(ExportC, NamesFilesAsTold) {
+  const Model model = bee().model;
+  export_c(directory_ / "my bee-2.c", model, {});
+  EXPECT_TRUE(
+      run("test -f 'my bee-2.h' && gcc -std=c99 -Wall -Wextra -Werror -pedantic -c "
+          "'my bee-2.c' -o bee.o && nm bee.o | grep -q 'T my_bee_2_step'"));
+  EXPECT_THROW(export_c(directory_ / "no" / "bee", model, {}), std::runtime_error);
+}
+
 TEST_F(ExportC, DecidesTiesAsTheLibrary) {
   for (Controller controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
     controller.model.value.weights.setZero();
@@ -302,7 +312,9 @@ TEST_F(ExportC, DecidesTiesAsTheLibrary) {
 }
 
 TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
-  const Controller controller = market();
+  LearnOptions options = small();
+  options.reservoir.leak = 0.9;
+  const Controller controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
   export_c(directory_ / "controller", controller.model, {});
   write_file(directory_ / "main.c",
              "#include \"controller.h\"\n#include <math.h>\n#include <string.h>\n"
@@ -318,6 +330,7 @@ TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
              "  if (memcmp(&s, &before, sizeof s) != 0) return 5;\n"
              "  for (int i = 0; i < 50; ++i) {\n"
              "    if (!isfinite(controller_step(&s, 0.0, &large))) return 6;\n"
+             "    if (!isfinite(controller_value(&s))) return 8;\n"
              "  }\n"
              "  controller_reset(&s);\n"
              "  return controller_step(&s, 0.0, &o) == first ? 0 : 7;\n}\n");
@@ -356,6 +369,7 @@ TEST(ExportedC, RefusesWhatIsNoName) {
   }
   expect_error([&] { export_c(model, {.name = std::string(41, 'x')}); }, "at most 40");
   expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
+  expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
   model.value.weights[3] = 1e300;
   expect_error([&] { export_c(model, {.precision = Precision::single_precision}); }, "1e+300",
                "export as double");

@@ -319,6 +319,15 @@ constexpr const char* kFiniteEnd = "  return 1;\n}\n";
 constexpr const char* kNoReward = "  (void)reward;\n";
 constexpr const char* kNoObservation = "  (void)observation;\n";
 
+constexpr const char* kKeepFinite = R"(
+/* remembers the value, or forgets everything if it overflowed */
+static void @_keep_finite(@_state *s, @_real value) {
+  const int finite = @_is_finite(value);
+  s->value = finite ? value : 0;
+  for (int i = 0; i < UNITS && !finite; ++i) s->x[i] = 0;
+}
+)";
+
 constexpr const char* kResetContinuous = R"(
 void @_reset(@_state *state) {
   for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
@@ -347,12 +356,10 @@ constexpr const char* kDecideSample = "  const @_real value = @_sample(state, ac
 constexpr const char* kDecideBoth =
     "  const @_real value = @_improve(state, action, @_sample(state, action));\n";
 constexpr const char* kCountStep = "  ++state->step;\n";
-constexpr const char* kTakeContinuous = R"(  if (!@_is_finite(value)) {
-    for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
-    return;
+constexpr const char* kTakeContinuous = R"(  if (@_is_finite(value)) {
+    for (int i = 0; i < ACTIONS; ++i) state->action[i] = action[i];
   }
-  for (int i = 0; i < ACTIONS; ++i) state->action[i] = action[i];
-  state->value = @_try(state, action, state->x);
+  @_keep_finite(state, @_try(state, action, state->x));
 }
 )";
 constexpr const char* kStepScalar = R"(
@@ -379,13 +386,9 @@ int @_step(@_state *state, @_real reward, const @_real *observation) {
     best = choice;
     highest = value;
   }
-  if (!@_is_finite(highest)) {
-    for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
-    return state->action;
-  }
-  state->action = best;
-  state->value = @_try(state, best, state->x);
-  return best;
+  if (@_is_finite(highest)) state->action = best;
+  @_keep_finite(state, @_try(state, best, state->x));
+  return state->action;
 }
 )";
 constexpr const char* kValue = R"(
