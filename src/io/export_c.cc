@@ -89,6 +89,15 @@ class Exporter {
     return std::max<Index>(1, half_width_ > 0.0 ? 2 * most : most);
   }
 
+  /// The bounds from above that are representable: rounding must not take an action outside.
+  VectorXd inside(VectorXd upper) const {
+    for (double& bound : upper) {
+      const auto narrow = static_cast<float>(bound);
+      if (real_size() == 4 && narrow > bound) bound = std::nextafter(narrow, -INFINITY);
+    }
+    return upper;
+  }
+
   std::string number(double value) const {
     if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
     std::string text;
@@ -189,8 +198,8 @@ class Exporter {
                                           layout_.action_size, model_.options.greedy.candidates);
     constants_ += "\n";
     if (!discrete_) {
-      write_vector("lower", model_.actions.lower);
-      write_vector("upper", model_.actions.upper);
+      write_vector("lower", -inside(-model_.actions.lower));
+      write_vector("upper", inside(model_.actions.upper));
     }
     write_columns("input", network_.input());
     write_vector("bias", network_.bias());

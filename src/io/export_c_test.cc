@@ -85,7 +85,7 @@ LearnOptions small(Index units = 40) {
   return options;
 }
 
-Controller bee() {
+Controller make_bee() {
   BeeWorld world;
   Simulation simulation(world, 3);
   UniformPolicy initial(world.spec().actions);
@@ -95,6 +95,11 @@ Controller bee() {
   GreedyPolicy policy = learnt.policy({.epsilon = 0.1});
   return {"bee world", make_model(learnt, world.spec()),
           simulation.run(policy, {.steps = 10'000}).trajectory};
+}
+
+const Controller& bee() {
+  static const Controller controller = make_bee();
+  return controller;
 }
 
 Controller market() {
@@ -284,6 +289,12 @@ TEST_F(ExportC, DriftsLittleInFloat) {
     EXPECT_LT(median, 1e-6);
     EXPECT_LT(most, 1e-4);
     EXPECT_LT(value, 1e-3);
+    if (!controller.model.actions.is_discrete()) {
+      for (Index i = 0; i < last; ++i) {
+        EXPECT_GE(actual.row(i).minCoeff(), controller.model.actions.lower[i]);
+        EXPECT_LE(actual.row(i).maxCoeff(), controller.model.actions.upper[i]);
+      }
+    }
     if (std::system("command -v arm-none-eabi-gcc > /dev/null") == 0) {
       ASSERT_TRUE(
           run("arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -std=c99 -O2 -Wall -Wextra -Werror "
