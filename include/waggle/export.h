@@ -10,20 +10,20 @@
 
 namespace waggle {
 
-enum class Precision { single_precision, double_precision };
+enum class Precision { float32, float64 };
 
 struct ExportOptions {
   /// What every name begins with: a letter, then letters, digits and underscores, at most 40.
   std::string name = "controller";
-  Precision precision = Precision::double_precision;
+  Precision precision = Precision::float64;
   std::uint64_t seed = 0;  ///< of the random candidates, where the search needs them
 
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
 
-/// A controller in C99, without dependencies (but tanh of math.h where the units need it), without
-/// allocation and without writable data of its own.
+/// A controller in C99, without dependencies (but math.h, for tanh units and normal candidates),
+/// without allocation and without writable data of its own.
 struct ExportedC {
   std::string header;              ///< NAME.h
   std::string source;              ///< NAME.c, which includes it
@@ -47,8 +47,8 @@ struct ExportedC {
 /// Where the library throws, since there is nobody to catch: a step with an input that is not
 /// finite is not taken, and the last action is returned again; a state that overflows is forgotten.
 ///
-/// Throws Error for a model or options that are not valid and for weights beyond the range of
-/// float, if that is the precision.
+/// Throws Error for a model or options that are not valid, for more than 8192 units, and for
+/// weights beyond the range of float, if that is the precision.
 ExportedC export_c(const Model& model, const ExportOptions& options = {});
 
 /// Writes PATH.h and PATH.c, each whole or not at all; an extension .h or .c of the path is left

@@ -18,7 +18,8 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr std::size_t kLongestName = 40;
-constexpr int kPerLine = 8;  // numbers in a line of C
+constexpr Index kMostUnits = 8192;  // the whole of A is looked at, dense
+constexpr int kPerLine = 8;         // numbers in a line of C
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -73,7 +74,7 @@ class Exporter {
   }
 
  private:
-  Index real_size() const { return options_.precision == Precision::double_precision ? 8 : 4; }
+  Index real_size() const { return options_.precision == Precision::float64 ? 8 : 4; }
   const char* real() const { return real_size() == 8 ? "double" : "float"; }
   bool normal_candidates() const {
     return sampled_ && model_.options.greedy.candidate_spread.has_value();
@@ -243,7 +244,7 @@ class Exporter {
                    "SEED_HIGH", fmt::format("{}u", options_.seed >> 32));
       code_ += normal_candidates()
                    ? replaced(kDrawNormal, "SPREAD",
-                              fmt::format("{:e}", *model_.options.greedy.candidate_spread))
+                              fmt::format("{}", *model_.options.greedy.candidate_spread))
                    : kDrawUniform;
       code_ += kCandidates;
       if (exact_) code_ += kCoordinates;
@@ -393,6 +394,14 @@ class Exporter {
   ExportedC result_;
 };
 
+ExportedC export_as(const std::string& file, const Model& model, const ExportOptions& options) {
+  options.validate();
+  model.validate();
+  require(model.network->units() <= kMostUnits, "{} units: an exported controller has at most {}",
+          model.network->units(), kMostUnits);
+  return Exporter(model, options, file).run();
+}
+
 }  // namespace
 
 void ExportOptions::validate() const {
@@ -405,9 +414,7 @@ void ExportOptions::validate() const {
 }
 
 ExportedC export_c(const Model& model, const ExportOptions& options) {
-  options.validate();
-  model.validate();
-  return Exporter(model, options, options.name).run();
+  return export_as(options.name, model, options);
 }
 
 ExportedC export_c(const std::filesystem::path& path, const Model& model, ExportOptions options) {
@@ -418,9 +425,7 @@ ExportedC export_c(const std::filesystem::path& path, const Model& model, Export
   options.name = file;
   std::replace_if(
       options.name.begin(), options.name.end(), [](char c) { return !is_word(c); }, '_');
-  options.validate();
-  model.validate();
-  ExportedC exported = Exporter(model, options, file).run();
+  ExportedC exported = export_as(file, model, options);
   const std::filesystem::path base = path.parent_path() / file;
   write_file(base.string() + ".h", exported.header);
   write_file(base.string() + ".c", exported.source);

@@ -151,7 +151,8 @@ std::vector<Controller> controllers() {
                         options));
   options.reservoir.activation = Activation::tanh;
   all.push_back(made_up("candidates, tanh units", interval, options));
-  options.greedy = {.maximiser = Maximiser::sampled, .candidates = 7, .candidate_spread = 0.5};
+  options.greedy = {
+      .maximiser = Maximiser::sampled, .candidates = 7, .candidate_spread = 1.0 / 3.0};
   options.reservoir.activation = Activation::relu;
   all.push_back(made_up("normal candidates, unbounded", ActionSpace::unbounded(2), options));
   return all;
@@ -274,7 +275,7 @@ TEST_F(ExportC, DriftsLittleInFloat) {
   for (const Controller& controller : controllers()) {
     SCOPED_TRACE(controller.title);
     const MatrixXd expected = run_library(controller, 0);
-    const MatrixXd actual = run_c(controller, {.precision = Precision::single_precision});
+    const MatrixXd actual = run_c(controller, {.precision = Precision::float32});
     ASSERT_EQ(actual.size(), expected.size());
     const Index last = expected.rows() - 1;
     const auto values = expected.row(last);
@@ -353,8 +354,7 @@ TEST(ExportedC, SaysWhatItTakes) {
   const Model model = bee().model;
   const Index constants = 120 * 120 + 120 * 2 + 120 + 120 + 2;  // A, C, ζ, W and the bounds
   const ExportedC wide = export_c(model);
-  const ExportedC narrow =
-      export_c(model, {.name = "bee_2", .precision = Precision::single_precision});
+  const ExportedC narrow = export_c(model, {.name = "bee_2", .precision = Precision::float32});
   EXPECT_EQ(wide.flash_bytes, 8 * constants);
   EXPECT_EQ(narrow.flash_bytes, 4 * constants);
   EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2));
@@ -382,7 +382,7 @@ TEST(ExportedC, RefusesWhatIsNoName) {
   expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
   expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
   model.value.weights[3] = 1e300;
-  expect_error([&] { export_c(model, {.precision = Precision::single_precision}); }, "1e+300",
+  expect_error([&] { export_c(model, {.precision = Precision::float32}); }, "1e+300",
                "export as double");
   model.value.weights[3] = NAN;
   expect_error([&] { export_c(model); }, "readout.weights");
