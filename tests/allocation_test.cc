@@ -68,6 +68,13 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
   }
 }
 
+TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
+  Model model;
+  model.deviation_factor = MatrixXd::Random(300, 300);
+  const VectorXd state = VectorXd::Random(300);
+  EXPECT_EQ(count_allocations([&] { model.standard_error(state); }), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, EveryNetwork,
     testing::Values(ReservoirOptions{.units = 300}, ReservoirOptions{.units = 50, .leak = 0.5},

@@ -97,7 +97,7 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   command->callback([&shared, command] {
     // The slow ones say enough with ten seeds.
     const std::string& name = shared.options.experiment;
-    const bool slow = name == "forecasting" || name == "convergence";
+    const bool slow = name == "forecasting" || name == "convergence" || name == "online";
     if (slow && command->count("--seeds") == 0) shared.options.seeds = 10;
     shared.run(reproduce, to_table);
   });

@@ -68,6 +68,7 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const P
     }
   }
   if (options.experiment == "convergence") results = reproduce_convergence(options, progress);
+  if (options.experiment == "online") results = reproduce_online(options, progress);
   if (options.experiment == "bias") results.push_back(reproduce_bias(options, progress));
   if (options.experiment == "forecasting") {
     results.push_back(reproduce_forecasting(options, progress));

@@ -44,6 +44,11 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
 std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& options,
                                                     const Progress& progress);
 
+/// Algorithm 1 plain, whitened and recursive against LSTD, the Lemma's flow, and Bee World learnt
+/// while playing.
+std::vector<ExperimentResult> reproduce_online(const ReproduceOptions& options,
+                                               const Progress& progress);
+
 /// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
 ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Progress& progress);
 

@@ -34,6 +34,7 @@ struct EnvironmentSpec {
   std::string name;
   ActionSpace actions;
   std::vector<std::string> action_names;       ///< one for each number in an action
+  std::vector<std::string> choice_names;       ///< one for each choice if they have names, or empty
   std::vector<std::string> observation_names;  ///< one for each observed number; may be empty
   std::string reward_name = "reward";
   /// Whether the reward is one of the reservoir's inputs. Bee World: yes, it is all the bee sees.

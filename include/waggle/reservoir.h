@@ -110,6 +110,26 @@ struct InputScaling {
 /// nothing to scale it by. Throws Error if there is no column.
 InputScaling measure_scaling(const Eigen::Ref<const Eigen::MatrixXd>& columns);
 
+/// The weights of an echo state network as plain data, to be saved and restored: from the same
+/// weights, the same bits.
+struct NetworkWeights {
+  /// One member's A, n × n: dense, or sparse by columns, or that of Procedure 1; none if it is 0.
+  struct Block {
+    Eigen::MatrixXd dense;
+    Eigen::SparseMatrix<double> sparse;
+    /// N × dT₀: what Procedure 1's A does to all but the newest input.
+    std::optional<Eigen::MatrixXd> delayed;
+  };
+
+  Eigen::Index member_units = 0;  ///< n of one member
+  std::vector<Block> recurrent;   ///< one for each member
+  Eigen::MatrixXd input;          ///< C: all members, then the linear units
+  Eigen::VectorXd bias;           ///< ζ, as C
+  Activation activation = Activation::relu;
+  Eigen::VectorXd leak;       ///< one for each unit of the members
+  bool has_constant = false;  ///< the last linear unit is the constant 1
+};
+
 /// The echo state network
 ///
 ///     x_{k+1} = (1 − leak) x_k + leak σ(A x_k + C z_k + ζ)
@@ -129,6 +149,11 @@ class EchoStateNetwork final : public ReservoirSystem {
   /// From given weights. Throws Error if the sizes differ or an entry is not finite.
   EchoStateNetwork(Eigen::MatrixXd recurrent, Eigen::MatrixXd input, Eigen::VectorXd bias,
                    Activation activation = Activation::relu, double leak = 1.0);
+
+  /// As saved. Throws Error if the sizes differ, an entry is not finite or a leak not in (0, 1].
+  explicit EchoStateNetwork(NetworkWeights weights);
+  /// All of it, to be saved.
+  NetworkWeights weights() const;
 
   /// The network that reads (z − mean) / spread instead of z. The scaling is folded into C and ζ,
   /// so it costs nothing at run time.
@@ -161,14 +186,10 @@ class EchoStateNetwork final : public ReservoirSystem {
   Eigen::Index member_units() const { return member_units_; }
 
  private:
-  /// One member's A: dense, or sparse by columns, or that of Procedure 1.
-  struct Block {
-    Eigen::MatrixXd dense;
-    Eigen::SparseMatrix<double> sparse;
-    std::optional<Eigen::MatrixXd> delayed;  // N × dT₀: what A does to all but the newest input
-  };
+  using Block = NetworkWeights::Block;
   void draw(const ReservoirOptions& options, Eigen::Index member);
   void draw_procedure_one(const ReservoirOptions& options, Eigen::Index member);
+  void require_delay_line(const Eigen::MatrixXd& features, Eigen::Index member) const;
 
   Eigen::Index member_units_ = 0;
   bool has_constant_ = false;

@@ -4,10 +4,12 @@
 #include <waggle/echo_state.h>
 #include <waggle/environment.h>
 #include <waggle/error.h>
+#include <waggle/export.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/market_maker.h>
 #include <waggle/mean_flow.h>
+#include <waggle/model.h>
 #include <waggle/online.h>
 #include <waggle/policy.h>
 #include <waggle/random.h>

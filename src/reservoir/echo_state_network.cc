@@ -259,6 +259,70 @@ InputScaling InputScaling::none(Index inputs) {
   return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
 }
 
+EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
+    : member_units_(weights.member_units),
+      has_constant_(weights.has_constant),
+      blocks_(std::move(weights.recurrent)),
+      input_(std::move(weights.input)),
+      bias_(std::move(weights.bias)),
+      activation_(weights.activation),
+      leak_(std::move(weights.leak)) {
+  const Index n = member_units_;
+  require(n >= 1 && !blocks_.empty(), "a network of {} members of {} units: must have some",
+          blocks_.size(), n);
+  require(members() <= units() / n,  // so that their product is a size, too
+          "a network of {} members of {} units: the bias has only {} entries", members(), n,
+          units());
+  require(input_.rows() == units() && input_.cols() >= 1,
+          "input matrix is {} × {}: must have {} rows, the size of the bias, and at least 1 column",
+          input_.rows(), input_.cols(), units());
+  require(leak_.size() == nonlinear_units(), "{} leaks for {} units", leak_.size(),
+          nonlinear_units());
+  for (const double leak : leak_) require_leak(leak);
+  require_finite("input matrix", input_);
+  require_finite("bias", bias_);
+  for (Index member = 0; member < members(); ++member) {
+    Block& block = blocks_[static_cast<std::size_t>(member)];
+    require(block.dense.size() == 0 || (block.dense.rows() == n && block.dense.cols() == n),
+            "recurrent matrix is {} × {}: must be {} × {}", block.dense.rows(), block.dense.cols(),
+            n, n);
+    require(block.sparse.size() == 0 || (block.sparse.rows() == n && block.sparse.cols() == n),
+            "recurrent matrix is {} × {}: must be {} × {}", block.sparse.rows(),
+            block.sparse.cols(), n, n);
+    const int forms = (block.dense.size() > 0) + (block.sparse.size() > 0) + block.delayed.has_value();
+    require(forms <= 1, "recurrent matrix: is dense, sparse or a delay line, not several of them");
+    if (block.delayed) require_delay_line(*block.delayed, member);
+    require_finite("recurrent matrix", block.dense);
+    block.sparse.makeCompressed();
+    require_finite("recurrent matrix",
+                   Eigen::Map<const VectorXd>(block.sparse.valuePtr(), block.sparse.nonZeros()));
+  }
+  require(!has_constant_ || (units() > nonlinear_units() && bias_[units() - 1] == 1.0 &&
+                             (input_.row(units() - 1).array() == 0.0).all()),
+          "the constant unit must be the last, after those of the members, and be 1 for any input");
+  leaky_ = leak_.minCoeff() < 1.0;
+}
+
+/// A step relies on the member being its own mirror image.
+void EchoStateNetwork::require_delay_line(const MatrixXd& features, Index member) const {
+  const Index half = member_units_ / 2;
+  require(features.rows() >= 1 && features.cols() % inputs() == 0 && member_units_ % 2 == 0 &&
+              inputs() + features.cols() + features.rows() == half,
+          "delay line of {} features of {} delayed inputs: does not make up {} units with {} inputs",
+          features.rows(), features.cols(), member_units_, inputs());
+  require_finite("delay line", features);
+  const auto input = input_.middleRows(member * member_units_, member_units_);
+  const auto bias = bias_.segment(member * member_units_, member_units_);
+  require(input.topRows(half) == -input.bottomRows(half) && bias.head(half) == -bias.tail(half),
+          "delay line: the second half of a member's units must mirror the first");
+  require(activation_ == Activation::relu && leak_.minCoeff() == 1.0,
+          "delay line: must be of ReLU units without a leak");
+}
+
+NetworkWeights EchoStateNetwork::weights() const {
+  return {member_units_, blocks_, input_, bias_, activation_, leak_, has_constant_};
+}
+
 EchoStateNetwork EchoStateNetwork::with_input_scaling(const InputScaling& scaling) const {
   require(scaling.mean.size() == inputs() && scaling.spread.size() == inputs(),
           "input scaling has {} means and {} spreads: the reservoir has {} input channels",

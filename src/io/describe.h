@@ -6,9 +6,9 @@
 
 #include <waggle/waggle.h>
 
-/// One description of every options struct: its fields by name. Reading TOML and writing JSON both
-/// walk it, so they cannot disagree. A visitor is called as v(name, field).
-namespace waggle::app {
+/// One description of every options struct: its fields by name. Reading TOML and JSON and writing
+/// JSON all walk it, so they cannot disagree. A visitor is called as v(name, field).
+namespace waggle {
 
 /// The names an enumeration goes by in files and on the command line.
 template <typename Enum>
@@ -43,6 +43,18 @@ template <>
 struct Names<Maximiser> {
   static constexpr std::array<std::pair<std::string_view, Maximiser>, 2> all{
       {{"exact", Maximiser::exact}, {"sampled", Maximiser::sampled}}};
+};
+template <>
+struct Names<OnlineUpdate> {
+  static constexpr std::array<std::pair<std::string_view, OnlineUpdate>, 3> all{
+      {{"plain", OnlineUpdate::plain},
+       {"whitened", OnlineUpdate::whitened},
+       {"recursive", OnlineUpdate::recursive}}};
+};
+template <>
+struct Names<OnlineTarget> {
+  static constexpr std::array<std::pair<std::string_view, OnlineTarget>, 2> all{
+      {{"next", OnlineTarget::next}, {"greedy", OnlineTarget::greedy}}};
 };
 template <>
 struct Names<RewardTiming> {
@@ -156,6 +168,36 @@ void describe(Visitor& v, Exploration& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, StepSizes& o) {
+  v("initial", o.initial);
+  v("delay", o.delay);
+  v("power", o.power);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, OnlineValueOptions& o) {
+  v("update", o.update);
+  v("discount", o.discount);
+  v("steps", o.steps);
+  v("average", o.average);
+  v("cutoff", o.cutoff);
+  v("ridge", o.ridge);
+  v("forgetting", o.forgetting);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, OnlineOptions& o) {
+  v("burn_in", o.burn_in);
+  v("washout", o.washout);
+  v("standardise", o.standardise);
+  v("target", o.target);
+  v("reservoir", o.reservoir);
+  v("value", o.value);
+  v("greedy", o.greedy);
+  v("exploration", o.exploration);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, LearnOptions& o) {
   v("steps", o.steps);
   v("rounds", o.rounds);
@@ -180,9 +222,47 @@ void describe(Visitor& v, reference::HiddenMarkovOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, RidgeCandidate& o) {
+  v("ridge", o.ridge);
+  v("error", o.error);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, FitDiagnostics& o) {
+  v("samples", o.samples);
+  v("features", o.features);
+  v("ridge", o.ridge);
+  v("relative_ridge", o.relative_ridge);
+  v("residual", o.residual);
+  v("rank", o.rank);
+  v("condition_number", o.condition_number);
+  v("ridge_path", o.ridge_path);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, EnvironmentSpec& o) {
+  v("name", o.name);
+  v("action_names", o.action_names);
+  v("choices", o.actions.choices);
+  v("choice_names", o.choice_names);
+  v("observation_names", o.observation_names);
+  v("reward_name", o.reward_name);
+  v("reward_is_input", o.reward_is_input);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, Provenance& o) {
+  v("sources", o.sources);
+  v("created", o.created);
+  v("waggle_version", o.waggle_version);
+  v("rows", o.rows);
+  v("episodes", o.episodes);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, reference::NoisyLinearPolicy& o) {
   v("gain", o.gain);
   v("noise", o.noise);
 }
 
-}  // namespace waggle::app
+}  // namespace waggle

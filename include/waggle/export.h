@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <Eigen/Core>
+
+#include <waggle/model.h>
+
+namespace waggle {
+
+enum class Precision { float32, float64 };
+
+struct ExportOptions {
+  /// What every name begins with: a letter, then letters, digits and underscores, at most 40.
+  std::string name = "controller";
+  Precision precision = Precision::float64;
+  std::uint64_t seed = 0;  ///< of the random candidates, where the search needs them
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// A controller in C99, without dependencies (but math.h, for tanh units and normal candidates),
+/// without allocation and without writable data of its own.
+struct ExportedC {
+  std::string header;              ///< NAME.h
+  std::string source;              ///< NAME.c, which includes it
+  Eigen::Index flash_bytes = 0;    ///< of constants; code comes on top
+  Eigen::Index ram_bytes = 0;      ///< of one NAME_state
+  Eigen::Index multiply_adds = 0;  ///< at most, in a step
+};
+
+/// Writes the model's greedy policy as C:
+///
+///     void NAME_reset(NAME_state *state);                     begin an episode
+///     … NAME_step(NAME_state *state, reward, observation);    see (r_k, o_k), return a_k
+///     NAME_real NAME_value(const NAME_state *state);          Wᵀφ(x_{k+1}) of that action
+///
+/// It makes the library's decisions, by the same maximiser, with ties decided the same way; in
+/// double precision it differs by the rounding of sums in another order. Random candidates, where
+/// the search needs some, are those of Random(seed).at(Purpose::policy, steps since the reset). An
+/// action of one number is returned, a discrete one as the index of its choice; one of several
+/// numbers is written to a further argument.
+///
+/// Where the library throws, since there is nobody to catch: a step with an input that is not
+/// finite is not taken, and the last action is returned again; a state that overflows is forgotten.
+///
+/// Throws Error for a model or options that are not valid, for more than 8192 units, and for
+/// weights beyond the range of float, if that is the precision.
+ExportedC export_c(const Model& model, const ExportOptions& options = {});
+
+/// Writes PATH.h and PATH.c, each whole or not at all; an extension .h or .c of the path is left
+/// out. Every name begins with the path's last part instead of options.name, with what C does not
+/// allow in a name replaced by underscores. Throws as export_c, and std::runtime_error if a file
+/// cannot be written.
+ExportedC export_c(const std::filesystem::path& path, const Model& model, ExportOptions options);
+
+}  // namespace waggle

@@ -1,0 +1,85 @@
+#include "learn/confidence.h"
+
+#include <algorithm>
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <Eigen/QR>
+
+#include <waggle/random.h>
+
+#include "linalg/dense.h"
+#include "policy/action_search.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+MatrixXd deviation_factor(const Learnt& learnt) {
+  const ReservoirSystem& reservoir = *learnt.reservoir;
+  const Trajectory& experience = learnt.experience;
+  const ValueOptions& options = learnt.value.options;
+  const bool residuals = options.method == Method::bellman_residual;
+  const bool improved = !learnt.rounds.back().sweeps.empty();
+  ActionSearch search(learnt.reservoir, learnt.layout, learnt.actions, learnt.options.greedy);
+  search.set_weights(learnt.value.weights);
+  const Random random(0);
+
+  const Index n = reservoir.features();
+  MatrixXd system = MatrixXd::Zero(n, n);
+  MatrixXd gram = MatrixXd::Zero(n, n);
+  MatrixXd states, nexts, features, next_features;
+  VectorXd action(learnt.actions.size());
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, learnt.layout, experience, state, [&](const StateBlock& block) {
+    const Index count = block.states.cols() - 1;
+    const Index skipped = std::clamp<Index>(options.washout - block.first_in_episode, 0, count);
+    if (skipped == count) return;
+    states = block.states.middleCols(skipped, count - skipped);
+    nexts = block.states.rightCols(count - skipped);
+    features.resize(n, states.cols());
+    next_features.resize(n, states.cols());
+    if (improved) {
+      for (Index i = 0; i < states.cols(); ++i) {
+        const Index row = block.first + skipped + i;
+        Draws draws = random.at(Purpose::policy, static_cast<std::uint64_t>(row));
+        search.prepare(states.col(i), experience.rewards()[row],
+                       experience.observations().col(row));
+        search.maximise(draws, action);
+        search.apply(action, nexts.col(i));
+      }
+    }
+    reservoir.map_features(states, features);
+    reservoir.map_features(nexts, next_features);
+    for (Index i = 0; i < states.cols(); ++i) {
+      if (experience.end(block.first + skipped + i) == EpisodeEnd::terminated) {
+        next_features.col(i).setZero();
+      }
+    }
+    next_features = features - options.discount * next_features;
+    const MatrixXd& instruments = residuals ? next_features : features;
+    linalg::add_outer_product(instruments, next_features, system);
+    linalg::add_outer_product(instruments, instruments, gram);
+  });
+
+  // A ridge of 0 leaves a singular system singular; rounding is the least there is of one.
+  const double ridge =
+      std::max(learnt.value.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
+  system.diagonal().array() += ridge;
+  gram.diagonal().array() += ridge;
+  const Eigen::LLT<MatrixXd> llt(gram);
+  if (llt.info() != Eigen::Success) return {};
+  // Cov = FFᵀ with F = σ (G + λI)⁻¹ M, MMᵀ = S + λI; the triangular factor R of Fᵀ has RᵀR = FFᵀ.
+  const MatrixXd lower = llt.matrixL();
+  const MatrixXd root =
+      learnt.value.diagnostics.residual * system.partialPivLu().solve(lower).transpose();
+  if (!root.allFinite()) return {};
+  const Eigen::HouseholderQR<MatrixXd> qr(root);
+  MatrixXd factor = qr.matrixQR().transpose().triangularView<Eigen::Lower>();
+  if (!factor.allFinite()) return {};
+  return factor;
+}
+
+}  // namespace waggle

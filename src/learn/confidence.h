@@ -1,0 +1,24 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include <waggle/learner.h>
+
+namespace waggle {
+
+/// A lower triangular L with LLᵀ = Cov(W), so that Wᵀφ has the standard error ‖Lᵀφ‖. For the
+/// equations Σ_k e_k (φ_k − γφ'_k)ᵀ W + λW = Σ_k e_k r_k of a fit,
+///
+///     Cov(W) = σ² (G + λI)⁻¹ (S + λI) (G + λI)⁻ᵀ,     G = Σ e_k (φ_k − γφ'_k)ᵀ,   S = Σ e_k e_kᵀ
+///
+/// with e_k = φ_k for LSTD and φ_k − γφ'_k for the Bellman residual, φ'_k the features that the
+/// learnt policy's action led to if the fit is its own (sweeps > 0), else those that followed, and
+/// σ the root mean square residual. At γ = 0 this is ridge regression's σ² (S + λI)⁻¹. The λ beside
+/// S is what the ridge assumes of directions the data never showed: there the error is large.
+///
+/// Correlation of the residuals, reweighting, eligibility traces and averaging over the members of
+/// an ensemble are not looked at. Empty if the result is not finite. One pass through the
+/// experience, O(steps · n²), and one decomposition, O(n³).
+Eigen::MatrixXd deviation_factor(const Learnt& learnt);
+
+}  // namespace waggle

@@ -1,0 +1,159 @@
+#include "learn/confidence.h"
+
+#include <cmath>
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <gtest/gtest.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/market_maker.h>
+
+#include "policy/action_search.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Learnt learn_market(const ValueOptions& value, int sweeps) {
+  MarketMaker market;
+  Simulation simulation(market, 3);
+  LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
+  LearnOptions options;
+  options.steps = 400;
+  options.sweeps = sweeps;
+  options.reservoir.units = 6;
+  options.reservoir.direct_inputs = true;
+  options.value = value;
+  return learn(simulation, initial, options);
+}
+
+/// Features along the experience, x_0 … x_T.
+MatrixXd states_along(const Learnt& learnt) {
+  const Index steps = learnt.experience.steps();
+  MatrixXd z(learnt.layout.size(), steps);
+  for (Index k = 0; k < steps; ++k) {
+    learnt.layout.write(learnt.experience.rewards()[k], learnt.experience.actions().col(k),
+                        learnt.experience.observations().col(k), z.col(k));
+  }
+  MatrixXd states = MatrixXd::Zero(learnt.reservoir->units(), steps + 1);
+  learnt.reservoir->drive(z, states);
+  return states;
+}
+
+MatrixXd covariance(const Learnt& learnt, const MatrixXd& instruments,
+                    const MatrixXd& differences) {
+  const FitDiagnostics& fit = learnt.value.diagnostics;
+  const Index n = instruments.rows();
+  const MatrixXd system =
+      instruments * differences.transpose() + fit.ridge * MatrixXd::Identity(n, n);
+  const MatrixXd gram =
+      instruments * instruments.transpose() + fit.ridge * MatrixXd::Identity(n, n);
+  const MatrixXd inverse = system.inverse();
+  return fit.residual * fit.residual * inverse * gram * inverse.transpose();
+}
+
+void expect_factor(const MatrixXd& factor, const MatrixXd& expected) {
+  ASSERT_EQ(factor.rows(), expected.rows());
+  EXPECT_TRUE(factor.isLowerTriangular(0.0));
+  EXPECT_LT((factor * factor.transpose() - expected).norm(), 1e-7 * expected.norm());
+}
+
+const RidgeOptions kRidge{.ridge = 1e-4, .scale = RidgeScale::relative};
+
+TEST(Confidence, IsRidgeRegressionsWithoutDiscount) {
+  const Learnt learnt = learn_market({.discount = 0.0, .solve = kRidge}, 0);
+  const MatrixXd states = states_along(learnt);
+  const MatrixXd features = states.leftCols(states.cols() - 1);
+  const FitDiagnostics& fit = learnt.value.diagnostics;
+  const Index n = features.rows();
+  const MatrixXd gram = features * features.transpose() + fit.ridge * MatrixXd::Identity(n, n);
+  expect_factor(deviation_factor(learnt), fit.residual * fit.residual * gram.inverse());
+}
+
+TEST(Confidence, FollowsTheEquationsOfEachMethod) {
+  for (const Method method : {Method::lstd, Method::bellman_residual}) {
+    const Learnt learnt = learn_market({.discount = 0.6, .method = method, .solve = kRidge}, 0);
+    const MatrixXd states = states_along(learnt);
+    const Index steps = states.cols() - 1;
+    const MatrixXd differences = states.leftCols(steps) - 0.6 * states.rightCols(steps);
+    const bool lstd = method == Method::lstd;
+    expect_factor(deviation_factor(learnt),
+                  covariance(learnt, lstd ? states.leftCols(steps) : differences, differences));
+  }
+}
+
+TEST(Confidence, LooksWhereTheLearntPolicyGoes) {
+  const Learnt learnt = learn_market({.discount = 0.6, .solve = kRidge}, 3);
+  const MatrixXd states = states_along(learnt);
+  const Index steps = states.cols() - 1;
+  MatrixXd nexts(states.rows(), steps);
+  ActionSearch search(learnt.reservoir, learnt.layout, learnt.actions, learnt.options.greedy);
+  search.set_weights(learnt.value.weights);
+  VectorXd action(1);
+  for (Index k = 0; k < steps; ++k) {
+    Draws draws = Random(0).at(Purpose::policy, 0);
+    search.prepare(states.col(k), learnt.experience.rewards()[k],
+                   learnt.experience.observations().col(k));
+    search.maximise(draws, action);
+    search.apply(action, nexts.col(k));
+  }
+  expect_factor(deviation_factor(learnt),
+                covariance(learnt, states.leftCols(steps), states.leftCols(steps) - 0.6 * nexts));
+}
+
+/// What it claims: refitted to fresh data of the same kind, the value scatters by that much.
+TEST(Confidence, IsHowMuchTheValueScatters) {
+  MarketMaker market;
+  const auto fit = [&](std::uint64_t seed) {
+    Simulation simulation(market, seed);
+    LinearPolicy initial(MatrixXd::Constant(1, 1, 0.3), 1.0);
+    LearnOptions options;
+    options.steps = 500;
+    options.standardise = false;
+    options.reservoir.units = 4;
+    options.reservoir.input_scaling = 0.5;
+    options.reservoir.direct_inputs = true;
+    options.value = {.discount = 0.3, .solve = {.ridge = 1e-4}};
+    return learn(simulation, initial, options);
+  };
+  const VectorXd state = fit(1000).value.state;
+  constexpr int runs = 60;
+  double sum = 0.0, squares = 0.0, claimed = 0.0;
+  for (int run = 0; run < runs; ++run) {
+    const Learnt learnt = fit(static_cast<std::uint64_t>(run));
+    const double value = learnt.value.weights.dot(state);
+    sum += value;
+    squares += value * value;
+    claimed += (deviation_factor(learnt).transpose() * state).norm();
+  }
+  const double scatter = std::sqrt(squares / runs - sum / runs * (sum / runs));
+  EXPECT_GT(claimed / runs, 0.5 * scatter);
+  EXPECT_LT(claimed / runs, 2.0 * scatter);
+}
+
+TEST(Confidence, FallsWithMoreDataAndGrowsAwayFromIt) {
+  BeeWorld world;
+  const auto factor = [&](Index steps) {
+    Simulation simulation(world, 1);
+    UniformPolicy initial(world.spec().actions);
+    LearnOptions options;
+    options.steps = steps;
+    options.reservoir.units = 40;
+    options.value.solve = {.ridge = 1e-3};
+    const Learnt learnt = learn(simulation, initial, options);
+    const MatrixXd l = deviation_factor(learnt);
+    const double inside = (l.transpose() * learnt.value.state).norm();
+    const double outside =
+        (l.transpose() * VectorXd::Ones(40)).norm() / std::sqrt(40.0) * learnt.value.state.norm();
+    EXPECT_GT(outside, 1.5 * inside);
+    return inside / learnt.value.diagnostics.residual;
+  };
+  EXPECT_GT(factor(300), 1.5 * factor(3000));
+}
+
+}  // namespace
+}  // namespace waggle
