@@ -5,6 +5,7 @@
 #include <waggle/error.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
+#include <waggle/log.h>
 #include <waggle/market_maker.h>
 #include <waggle/policy.h>
 #include <waggle/random.h>
