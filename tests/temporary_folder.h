@@ -26,6 +26,8 @@ class TemporaryFolder {
   std::string path(std::string_view name) const { return (path_ / name).string(); }
   /// Writes a file and returns its path.
   std::string write(std::string_view name, std::string_view content) const {
+    // Some file systems flush a file to the disk if it is overwritten, not if it is new.
+    std::filesystem::remove(path(name));
     std::ofstream(path(name), std::ios::binary) << content;
     return path(name);
   }

@@ -38,7 +38,8 @@ std::string_view trimmed(std::string_view text) {
 
 class CsvTable final : public Table {
  public:
-  explicit CsvTable(const std::filesystem::path& path) : file_(path), buffer_(kRowLimit + 1) {
+  explicit CsvTable(const std::filesystem::path& path)
+      : file_(path), buffer_(std::make_unique_for_overwrite<char[]>(kRowLimit + 1)) {
     read_header();
   }
 
@@ -83,7 +84,7 @@ class CsvTable final : public Table {
 
   void start() {
     offset_ = 0;
-    begin_ = end_ = buffer_.data();
+    begin_ = end_ = buffer_.get();
     at_end_ = false;
     row_ = 0;
     line_ = 0;
@@ -117,8 +118,8 @@ class CsvTable final : public Table {
   /// is always a line's end, so that scanning needs no other bound.
   void fill() {
     const auto left = static_cast<std::size_t>(end_ - begin_);
-    std::memmove(buffer_.data(), begin_, left);
-    begin_ = buffer_.data();
+    std::memmove(buffer_.get(), begin_, left);
+    begin_ = buffer_.get();
     const std::size_t wanted = kRowLimit - left;
     const std::size_t got = file_.read(offset_, begin_ + left, wanted);
     offset_ += got;
@@ -218,7 +219,7 @@ class CsvTable final : public Table {
 
   InputFile file_;
   std::vector<std::string> columns_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;
   char* begin_ = nullptr;  // of what is not read yet
   char* end_ = nullptr;    // of what is in the buffer
   std::uint64_t offset_ = 0;

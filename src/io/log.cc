@@ -103,13 +103,9 @@ class Log::Reader {
     spec_.observation_names = names_.observations;
     spec_.reward_name = options_.reward;
     spec_.reward_is_input = options_.reward_is_input;
-    rewind();
   }
 
-  void rewind() {
-    start();
-    has_ahead_ = fetch(true);
-  }
+  void rewind() { started_ = false; }
 
   bool next(Trajectory& chunk) {
     const Index action_size = spec_.actions.size(), observation_size = spec_.observation_size();
@@ -117,6 +113,11 @@ class Log::Reader {
       chunk = Trajectory(action_size, observation_size);
     }
     chunk.clear();
+    if (!started_) {
+      start();
+      has_ahead_ = fetch(true);
+      started_ = true;
+    }
     const Index width = 1 + action_size + observation_size;
     const Index rows = std::min(options_.chunk_rows, std::max<Index>(1, kChunkNumbers / width));
     while (has_ahead_ && chunk.steps() < rows) {
@@ -243,6 +244,7 @@ class Log::Reader {
   std::string episode_;
   Row row_, ahead_;
   bool has_ahead_ = false;
+  bool started_ = false;
   Index passed_ = 0;
 };
 

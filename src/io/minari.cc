@@ -18,13 +18,13 @@ std::unique_ptr<Table> open_minari(const std::filesystem::path& path) {
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <mutex>
 #include <utility>
 
 #include <hdf5.h>
 
 #include "core/text.h"
 #include "io/input_file.h"
+#include "io/isolated_table.h"
 
 namespace waggle {
 
@@ -34,27 +34,6 @@ constexpr hsize_t kBlockRows = 256;
 constexpr hsize_t kChunkLimit = hsize_t{1} << 26;  // bytes HDF5 may have to unpack at once
 constexpr int kDepthLimit = 8;                     // of dictionaries in dictionaries
 constexpr std::size_t kEpisodeLimit = 10'000'000;
-
-/// For as long as it lives: no other thread in HDF5, and no messages from it on stderr.
-class Hdf5Guard {
- public:
-  Hdf5Guard() : lock_(mutex()) {
-    H5Eget_auto2(H5E_DEFAULT, &report_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Hdf5Guard() { H5Eset_auto2(H5E_DEFAULT, report_, data_); }
-  Hdf5Guard(const Hdf5Guard&) = delete;
-  Hdf5Guard& operator=(const Hdf5Guard&) = delete;
-
- private:
-  static std::recursive_mutex& mutex() {
-    static std::recursive_mutex instance;
-    return instance;
-  }
-  std::lock_guard<std::recursive_mutex> lock_;
-  H5E_auto2_t report_ = nullptr;
-  void* data_ = nullptr;
-};
 
 /// An identifier of the library, closed with its object.
 class Handle {
@@ -70,7 +49,6 @@ class Handle {
   }
   ~Handle() {
     if (id_ < 0) return;
-    const Hdf5Guard guard;
     close_(id_);
   }
   bool ok() const { return id_ >= 0; }
@@ -96,7 +74,6 @@ struct Field {
 
   /// Reads the rows from `start` on.
   void load(hsize_t start) {
-    const Hdf5Guard guard;
     const hsize_t count = std::min(kBlockRows, rows - start);
     buffer.resize(count * width);
     first = start;
@@ -260,8 +237,7 @@ Episode open_episode(hid_t file, const std::string& name, const std::string& pat
 class MinariTable final : public Table {
  public:
   explicit MinariTable(const std::filesystem::path& path) : path_(path.string()) {
-    const Hdf5Guard guard;
-    const InputFile probe(path);  // says what is wrong with a path better than the library does
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // its messages would go to stderr
     file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), &H5Fclose);
     require(file_.ok(), "'{}': not an HDF5 file, or a damaged one", path_);
     find_episodes();
@@ -359,7 +335,6 @@ class MinariTable final : public Table {
   }
 
   void open() {
-    const Hdf5Guard guard;
     row_ = 0;
     episode_ = Episode{};  // closes what was open first
     episode_ = open_episode(file_.get(), names_[number_], path_);
@@ -389,7 +364,8 @@ class MinariTable final : public Table {
 }  // namespace
 
 std::unique_ptr<Table> open_minari(const std::filesystem::path& path) {
-  return std::make_unique<MinariTable>(path);
+  const InputFile probe(path);  // says what is wrong with a path better than the library does
+  return isolate(path.string(), [path] { return std::make_unique<MinariTable>(path); });
 }
 
 }  // namespace waggle

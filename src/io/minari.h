@@ -26,8 +26,9 @@ namespace waggle {
 /// the state it led to.
 ///
 /// Throws Error, naming the episode and the row, for files that are not so, numbers that are not
-/// finite, data that is claimed but absent. HDF5 is not safe for threads, so that its calls are
-/// made one at a time. Without HDF5 (WAGGLE_WITH_HDF5 off) every file is refused, saying so.
+/// finite, data that is claimed but absent. The file is read in a process of its own: HDF5 is not
+/// safe for threads, nor from damaged files. Without HDF5 (WAGGLE_WITH_HDF5 off) every file is
+/// refused, saying so.
 std::unique_ptr<Table> open_minari(const std::filesystem::path& path);
 
 }  // namespace waggle
