@@ -25,7 +25,7 @@ struct LogOptions {
   /// A name that is no column but has name_0, name_1, … stands for all of these.
   std::vector<std::string> actions = {"action"};
   /// Not given: every column that is nothing else.
-  std::optional<std::vector<std::string>> observations;
+  std::optional<std::vector<std::string>> observations = std::nullopt;
 
   /// Optional columns. A new episode starts where `episode` changes, after a row that is
   /// `terminated` or `truncated` (1 or true), and with every file. Empty: not looked for.
@@ -42,11 +42,11 @@ struct LogOptions {
   ActionKind action_kind = ActionKind::automatic;
   /// The choices in their order, as labels or numbers; implies discrete. Empty: those in the log,
   /// in ascending order.
-  std::vector<std::string> choices;
+  std::vector<std::string> choices = {};
   /// Bounds of the continuous actions, one for all or one for each; may be infinite. Empty: the
   /// least and the greatest in the log.
-  std::vector<double> lower;
-  std::vector<double> upper;
+  std::vector<double> lower = {};
+  std::vector<double> upper = {};
 
   Eigen::Index minimum_rows = 1;  ///< fewer are refused
   /// Refuse a reward that is the same in all rows (unless episodes terminate): nothing can be
