@@ -33,8 +33,14 @@ class Trajectory {
               EpisodeEnd end = EpisodeEnd::none);
   /// Appends all rows of another trajectory of the same sizes.
   void append(const Trajectory& other);
+  /// Appends `count` of its rows, from `first` on.
+  void append(const Trajectory& other, Eigen::Index first, Eigen::Index count);
   /// Marks the last row as the end of its episode.
   void end_episode(EpisodeEnd end);
+  /// Removes all rows; their memory is kept for new ones.
+  void clear();
+  /// Makes room for this many rows in all.
+  void reserve(Eigen::Index rows);
 
   Eigen::Index steps() const { return static_cast<Eigen::Index>(rewards_.size()); }
   Eigen::Index action_size() const { return action_size_; }
@@ -53,6 +59,33 @@ class Trajectory {
   std::vector<double> actions_;
   std::vector<double> observations_;
   std::vector<EpisodeEnd> ends_;
+};
+
+/// A trajectory too long to hold, as consecutive chunks, from the first row as often as wanted. An
+/// episode may go on from one chunk to the next.
+class TrajectorySource {
+ public:
+  virtual ~TrajectorySource() = default;
+  /// Back to before the first row.
+  virtual void rewind() = 0;
+  /// Replaces `chunk`, sizes and all, by the next rows, at least one; false, with an empty chunk,
+  /// after the last.
+  virtual bool next(Trajectory& chunk) = 0;
+};
+
+/// A trajectory in memory as a source. It must outlive this.
+class TrajectoryChunks final : public TrajectorySource {
+ public:
+  /// Throws Error unless chunk_rows ≥ 1.
+  explicit TrajectoryChunks(const Trajectory& trajectory, Eigen::Index chunk_rows = 4096);
+
+  void rewind() override { row_ = 0; }
+  bool next(Trajectory& chunk) override;
+
+ private:
+  const Trajectory* trajectory_;
+  Eigen::Index chunk_rows_;
+  Eigen::Index row_ = 0;
 };
 
 /// Which numbers of (r_k, a_k, o_k) are the reservoir's input z_k, in this order: the reward if it

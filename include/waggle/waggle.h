@@ -7,6 +7,7 @@
 #include <waggle/export.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
+#include <waggle/log.h>
 #include <waggle/market_maker.h>
 #include <waggle/mean_flow.h>
 #include <waggle/model.h>

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,6 +25,8 @@ std::string failure(const fs::path& path, int code) {
 [[noreturn]] void fail(const fs::path& path, int code) {
   throw std::runtime_error(failure(path, code));
 }
+
+}  // namespace
 
 /// A file descriptor that is closed, and a path that is removed, unless told otherwise.
 class TemporaryFile {
@@ -53,8 +56,6 @@ class TemporaryFile {
   bool kept_ = false;
 };
 
-}  // namespace
-
 void require_writable_directory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -63,19 +64,33 @@ void require_writable_directory(const fs::path& directory) {
   if (!probe.is_open()) throw Error(failure(directory, errno));
 }
 
-void write_file(const fs::path& path, std::string_view content) {
-  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  TemporaryFile file(directory);
-  if (!file.is_open()) fail(path, errno);
-  while (!content.empty()) {
-    const ssize_t written = write(file.descriptor(), content.data(), content.size());
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  const fs::path directory = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  temporary_ = std::make_unique<TemporaryFile>(directory);
+  if (!temporary_->is_open()) fail(path_, errno);
+}
+
+AtomicFile::~AtomicFile() = default;
+
+void AtomicFile::write(std::string_view part) {
+  while (!part.empty()) {
+    const ssize_t written = ::write(temporary_->descriptor(), part.data(), part.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, errno);
-    content.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0) fail(path_, errno);
+    part.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (fsync(file.descriptor()) != 0) fail(path, errno);
-  if (std::rename(file.path().c_str(), path.c_str()) != 0) fail(path, errno);
-  file.keep();
+}
+
+void AtomicFile::commit() {
+  if (fsync(temporary_->descriptor()) != 0) fail(path_, errno);
+  if (std::rename(temporary_->path().c_str(), path_.c_str()) != 0) fail(path_, errno);
+  temporary_->keep();
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
 }
 
 }  // namespace waggle

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string_view>
 
 namespace waggle {
@@ -8,9 +9,25 @@ namespace waggle {
 /// Makes sure `directory` exists and a file can be created in it. Throws Error, saying why not.
 void require_writable_directory(const std::filesystem::path& directory);
 
-/// Writes a whole file or none: into a temporary beside it, flushed to the disk, then renamed over
-/// it. Throws std::runtime_error naming the path and the reason (the disk may be full): no fault of
-/// the input, so not an Error. The old file, if any, is then untouched.
+/// A file that appears whole or not at all: written into a temporary beside it, which commit()
+/// flushes to the disk and renames over it. Without commit() the old file, if any, is untouched.
+///
+/// All throw std::runtime_error naming the path and the reason (the disk may be full): no fault of
+/// the input, so not an Error.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+
+  void write(std::string_view part);
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::unique_ptr<class TemporaryFile> temporary_;
+};
+
+/// Writes a file as a whole: AtomicFile in one go.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace waggle

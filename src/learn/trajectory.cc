@@ -65,19 +65,42 @@ void Trajectory::append(double reward, const Ref<const VectorXd>& action,
   ends_.push_back(end);
 }
 
-void Trajectory::append(const Trajectory& other) {
+void Trajectory::append(const Trajectory& other) { append(other, 0, other.steps()); }
+
+void Trajectory::append(const Trajectory& other, Index first, Index count) {
   require(other.action_size_ == action_size_ && other.observation_size_ == observation_size_,
           "cannot append a trajectory of actions {} and observations {} to one of {} and {}",
           other.action_size_, other.observation_size_, action_size_, observation_size_);
-  rewards_.insert(rewards_.end(), other.rewards_.begin(), other.rewards_.end());
-  actions_.insert(actions_.end(), other.actions_.begin(), other.actions_.end());
-  observations_.insert(observations_.end(), other.observations_.begin(), other.observations_.end());
-  ends_.insert(ends_.end(), other.ends_.begin(), other.ends_.end());
+  require(first >= 0 && count >= 0 && first <= other.steps() - count,
+          "cannot append {} rows from {} on of a trajectory of {}", count, first, other.steps());
+  const auto add = [first, count](auto& to, const auto& from, Index size) {
+    const auto begin = from.begin() + first * size;
+    to.insert(to.end(), begin, begin + count * size);
+  };
+  add(rewards_, other.rewards_, 1);
+  add(actions_, other.actions_, action_size_);
+  add(observations_, other.observations_, observation_size_);
+  add(ends_, other.ends_, 1);
 }
 
 void Trajectory::end_episode(EpisodeEnd end) {
   require(steps() >= 1, "end_episode: the trajectory is empty");
   ends_.back() = end;
+}
+
+void Trajectory::clear() {
+  rewards_.clear();
+  actions_.clear();
+  observations_.clear();
+  ends_.clear();
+}
+
+void Trajectory::reserve(Index rows) {
+  require(rows >= 0, "reserve: {} rows, must not be negative", rows);
+  rewards_.reserve(static_cast<std::size_t>(rows));
+  actions_.reserve(static_cast<std::size_t>(rows * action_size_));
+  observations_.reserve(static_cast<std::size_t>(rows * observation_size_));
+  ends_.reserve(static_cast<std::size_t>(rows));
 }
 
 Index Trajectory::episodes() const {
@@ -93,6 +116,24 @@ Map<const MatrixXd> Trajectory::actions() const { return {actions_.data(), actio
 
 Map<const MatrixXd> Trajectory::observations() const {
   return {observations_.data(), observation_size_, steps()};
+}
+
+TrajectoryChunks::TrajectoryChunks(const Trajectory& trajectory, Index chunk_rows)
+    : trajectory_(&trajectory), chunk_rows_(chunk_rows) {
+  require(chunk_rows >= 1, "chunk_rows = {}: must be at least 1", chunk_rows);
+}
+
+bool TrajectoryChunks::next(Trajectory& chunk) {
+  const Trajectory& all = *trajectory_;
+  if (chunk.action_size() != all.action_size() ||
+      chunk.observation_size() != all.observation_size()) {
+    chunk = Trajectory(all.action_size(), all.observation_size());
+  }
+  chunk.clear();
+  const Index count = std::min(chunk_rows_, all.steps() - row_);
+  chunk.append(all, row_, count);
+  row_ += count;
+  return count > 0;
 }
 
 InputLayout InputLayout::of(const EnvironmentSpec& spec) {

@@ -48,6 +48,45 @@ TEST(Trajectory, BadRowsAreNamed) {
   EXPECT_EQ(trajectory.steps(), 1);
 }
 
+TEST(Trajectory, PartsMakeTheWhole) {
+  Trajectory whole(1, 2);
+  for (int k = 0; k < 10; ++k) {
+    whole.append(k, one(-k), Eigen::Vector2d(k, k * k),
+                 k == 6 ? EpisodeEnd::truncated : EpisodeEnd::none);
+  }
+  for (const Index rows : {1, 3, 10, 100}) {
+    TrajectoryChunks chunks(whole, rows);
+    for (int pass = 0; pass < 2; ++pass) {
+      Trajectory together(1, 2), chunk(7, 7);
+      while (chunks.next(chunk)) {
+        EXPECT_GE(chunk.steps(), 1);
+        EXPECT_LE(chunk.steps(), rows);
+        together.append(chunk);
+      }
+      EXPECT_EQ(chunk.steps(), 0);
+      EXPECT_EQ(chunk.observation_size(), 2);
+      ASSERT_EQ(together.steps(), 10);
+      EXPECT_EQ(together.rewards(), whole.rewards());
+      EXPECT_EQ(together.actions(), whole.actions());
+      EXPECT_EQ(together.observations(), whole.observations());
+      for (Index k = 0; k < 10; ++k) EXPECT_EQ(together.end(k), whole.end(k));
+      chunks.rewind();
+    }
+  }
+  expect_error([&] { TrajectoryChunks(whole, 0); }, "chunk_rows = 0");
+  Trajectory part(1, 2);
+  part.reserve(3);
+  part.append(whole, 5, 3);
+  EXPECT_EQ(part.rewards(), whole.rewards().segment(5, 3));
+  EXPECT_EQ(part.end(1), EpisodeEnd::truncated);
+  expect_error([&] { part.append(whole, 8, 3); }, "3 rows from 8", "of 10");
+  expect_error([&] { part.append(whole, -1, 1); }, "from -1");
+  expect_error([&] { part.reserve(-1); }, "-1 rows");
+  part.clear();
+  EXPECT_EQ(part.steps(), 0);
+  EXPECT_EQ(part.episodes(), 0);
+}
+
 TEST(InputLayout, OrdersRewardActionObservation) {
   VectorXd z(4);
   InputLayout{.reward = true, .action_size = 1, .observation_size = 2}.write(

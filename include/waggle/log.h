@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/environment.h>
+#include <waggle/trajectory.h>
+
+namespace waggle {
+
+/// What a log's columns mean.
+///
+/// Row k of a log is one step: the reward r_k and the observations o_k seen, and the action a_k
+/// then chosen (see Trajectory). A log that has the reward of an action in the action's own row, as
+/// reinforcement learning often writes it, must be shifted by one; Minari datasets are, when read.
+struct LogOptions {
+  std::string reward = "reward";
+  /// A name that is no column but has name_0, name_1, … stands for all of these.
+  std::vector<std::string> actions = {"action"};
+  /// Not given: every column that is nothing else.
+  std::optional<std::vector<std::string>> observations = std::nullopt;
+
+  /// Optional columns. A new episode starts where `episode` changes, after a row that is
+  /// `terminated` or `truncated` (1 or true), and with every file. Empty: not looked for.
+  std::string episode = "episode";
+  std::string terminated = "terminated";
+  std::string truncated = "truncated";
+
+  /// Whether the reward is one of the reservoir's inputs.
+  bool reward_is_input = true;
+
+  /// A single action that is text, or a whole number in all rows with at most 64 different ones, is
+  /// a choice; any other is a point in a box.
+  enum class ActionKind : std::uint8_t { automatic, discrete, continuous };
+  ActionKind action_kind = ActionKind::automatic;
+  /// The choices in their order, as labels or numbers; implies discrete. Empty: those in the log,
+  /// in ascending order.
+  std::vector<std::string> choices = {};
+  /// Bounds of the continuous actions, one for all or one for each; may be infinite. Empty: the
+  /// least and the greatest in the log.
+  std::vector<double> lower = {};
+  std::vector<double> upper = {};
+
+  Eigen::Index minimum_rows = 1;  ///< fewer are refused
+  /// Refuse a reward that is the same in all rows (unless episodes terminate): nothing can be
+  /// learnt from it. Not for logs that are only to be compared with.
+  bool reward_must_vary = true;
+  Eigen::Index chunk_rows = 4096;  ///< rows read at a time, fewer if they are very wide
+
+  /// Throws Error, naming the option: names that are empty or used twice, bounds that do not fit.
+  void validate() const;
+
+  /// The options that read a log of this environment, as write_log writes it, with the spec's own
+  /// bounds and choices. `labels`, if not empty, are those of the discrete actions.
+  static LogOptions of(const EnvironmentSpec& spec, const std::vector<std::string>& labels = {});
+};
+
+/// A log in one or several files, of any size: opened, checked in one pass, then read as often as
+/// wanted as chunks of a trajectory, in memory that does not grow with the log.
+///
+/// Files are CSV (.csv), NumPy (.npy, .npz) or Minari (.hdf5, .h5 or its folder). The action in a
+/// terminated row was never taken: it may be missing, is not held against any bound, and is 0 if it
+/// is not to be understood.
+///
+/// Throws Error, naming file, row and column, if a file cannot be read or is malformed, a column is
+/// missing (naming the nearest), a cell is not a finite number, actions mix numbers and text or are
+/// outside the bounds or choices given, the action or the reward never changes, or rows are too
+/// few.
+class Log final : public TrajectorySource {
+ public:
+  /// Paths or patterns (*, ?, [ ]), whose files follow in alphabetical order.
+  explicit Log(const std::vector<std::string>& files, const LogOptions& options = {});
+  explicit Log(const std::string& file, const LogOptions& options = {});
+  ~Log() override;
+  Log(Log&&) noexcept;
+  Log& operator=(Log&&) noexcept;
+
+  /// Names, bounds or choices; the name is that of the first file.
+  const EnvironmentSpec& spec() const;
+  /// What each choice is called in the log; empty if actions are continuous.
+  const std::vector<std::string>& choice_labels() const;
+  const std::vector<std::filesystem::path>& files() const;
+  Eigen::Index rows() const;
+  Eigen::Index episodes() const;
+
+  void rewind() override;
+  /// Throws Error if the files have changed since they were checked.
+  bool next(Trajectory& chunk) override;
+  /// All chunks from the start.
+  void for_each_chunk(const std::function<void(const Trajectory&)>& visit);
+
+ private:
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+};
+
+/// A log that fits in memory, whole.
+struct LoadedLog {
+  EnvironmentSpec spec;
+  std::vector<std::string> choice_labels;
+  Trajectory trajectory;
+};
+LoadedLog read_log(const std::vector<std::string>& files, const LogOptions& options = {});
+LoadedLog read_log(const std::string& file, const LogOptions& options = {});
+
+/// Writes a log as CSV, chunk by chunk: episode, the observations, the reward, the actions,
+/// terminated, truncated; every number in the shortest form that reads back as the same bits.
+///
+/// The file appears whole with finish(), or not at all. Throws Error if names in the spec are empty
+/// or clash, or a chunk does not fit it; std::runtime_error if the disk is full.
+class LogWriter {
+ public:
+  /// `labels`, if not empty, name the choices. Without `episodes` the three columns about these are
+  /// left out, and a row that ends one is refused.
+  LogWriter(const std::filesystem::path& path, const EnvironmentSpec& spec, bool episodes = true,
+            std::vector<std::string> labels = {});
+  ~LogWriter();
+  LogWriter(LogWriter&&) noexcept;
+  LogWriter& operator=(LogWriter&&) noexcept;
+
+  void write(const Trajectory& chunk);
+  void finish();
+
+ private:
+  class File;
+  std::unique_ptr<File> file_;
+};
+
+/// A whole trajectory; the columns about episodes only if it has any that end. Read with
+/// LogOptions::of(spec, labels), it is the same bit for bit.
+void write_log(const std::filesystem::path& path, const EnvironmentSpec& spec,
+               const Trajectory& trajectory, const std::vector<std::string>& labels = {});
+
+}  // namespace waggle

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <waggle/error.h>
+#include <waggle/log.h>
+#include <waggle/random.h>
+
+#include "log_files.h"
+#include "temporary_folder.h"
+
+// Damaged logs: each must be refused by an Error of one line, or load as a valid log. A crash, any
+// other exception or a sanitizer's report fails. WAGGLE_MUTATIONS sets how many (2,000).
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+
+int mutations() {
+  const char* text = std::getenv("WAGGLE_MUTATIONS");
+  return text == nullptr ? 2000 : std::max(std::atoi(text), 1);
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string csv_log() {
+  std::string text = "episode,x,\"y, quoted\",reward,action,terminated,truncated\r\n";
+  for (int k = 0; k < 40; ++k) {
+    text += std::to_string(k / 10) + "," + std::to_string(0.37 * k - 3) + ",\"" +
+            std::to_string(k * k) + "\",1e-" + std::to_string(k) + "," +
+            (k % 3 == 0 ? "up" : "down") + (k % 10 == 9 ? ",true" : ",false") + ",0\r\n";
+  }
+  return text;
+}
+
+std::vector<double> ramp(int rows, double slope) {
+  std::vector<double> numbers;
+  for (int k = 0; k < rows; ++k) numbers.push_back(slope * k);
+  return numbers;
+}
+
+/// A matrix with the columns log_0, …; as C or Fortran order.
+std::string npy_log(bool fortran) {
+  const std::string order = fortran ? "True" : "False";
+  return npy_file("{'descr': '<f4', 'fortran_order': " + order + ", 'shape': (20, 3), }",
+                  bytes_of(std::vector<float>(60, 0.5f)).replace(100, 4, std::string(4, '\x3e')));
+}
+
+std::string npz_log(const TemporaryFolder& folder, bool deflate) {
+  const std::string path = folder.path("seed.npz");
+  EXPECT_TRUE(write_zip(path,
+                        {{"reward.npy", npy_vector(ramp(30, 0.5))},
+                         {"action.npy", npy_vector(ramp(30, 1.0))},
+                         {"x.npy", npy_vector(ramp(30, -0.1))}},
+                        deflate));
+  return contents(path);
+}
+
+/// Damages some bytes: bits, whole bytes, numbers of all ones or zeros, parts removed, doubled or
+/// taken from elsewhere, words with a meaning to some parser.
+std::string mutated(std::string bytes, Draws& draws) {
+  const auto place = [&] {
+    return static_cast<std::size_t>(draws.index(static_cast<Index>(bytes.size())));
+  };
+  for (Index change = 1 + draws.index(4); change > 0 && !bytes.empty(); --change) {
+    const std::size_t at = place();
+    const std::size_t length = std::min(std::size_t{1} << draws.index(8), bytes.size() - at);
+    switch (draws.index(8)) {
+      case 0:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << draws.index(8)));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(draws.index(256));
+        break;
+      case 2:
+        bytes.replace(at, length, std::string(length, draws.index(2) == 0 ? '\0' : '\xFF'));
+        break;
+      case 3:
+        bytes.erase(at, length);
+        break;
+      case 4:
+        bytes.insert(at, bytes.substr(place(), length));
+        break;
+      case 5:
+        bytes.resize(at);
+        break;
+      case 6:
+        bytes.replace(at, length, bytes.substr(place(), length));
+        break;
+      default: {
+        const char* words[] = {"\"",
+                               ",",
+                               "\n",
+                               "\r",
+                               "nan",
+                               "inf",
+                               "1e999",
+                               "-",
+                               "'",
+                               "(",
+                               ")",
+                               "99999999999",
+                               "18446744073709551615",
+                               "True",
+                               "|O",
+                               "PK\5\6",
+                               ";"};
+        bytes.insert(at, words[draws.index(std::size(words))]);
+      }
+    }
+  }
+  return bytes;
+}
+
+/// Loads it, if it can be; the log must then be sound.
+bool loads(const std::string& path, const LogOptions& options) {
+  try {
+    const LoadedLog log = read_log(path, options);
+    const Trajectory& t = log.trajectory;
+    EXPECT_GE(t.steps(), 1);
+    EXPECT_TRUE(t.rewards().allFinite() && t.actions().allFinite() && t.observations().allFinite());
+    EXPECT_EQ(t.observation_size(), log.spec.observation_size());
+    log.spec.actions.validate();
+    require_fit(InputLayout::of(log.spec), t);
+    return true;
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_FALSE(message.empty());
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    return false;
+  }
+}
+
+void expect_clean(const TemporaryFolder& folder, const std::string& seed_file,
+                  const std::string& name, std::uint64_t seed, const LogOptions& options = {}) {
+  ASSERT_TRUE(loads(folder.write(name, seed_file), options)) << "undamaged";
+  const Random random(seed);
+  int loaded = 0;
+  const int count = mutations() / 6;
+  for (int i = 0; i < count; ++i) {
+    Draws draws = random.at(Purpose::user, static_cast<std::uint64_t>(i));
+    const std::string path = folder.write(name, mutated(seed_file, draws));
+    SCOPED_TRACE("mutation " + std::to_string(i));
+    if (loads(path, options)) ++loaded;
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_LT(loaded, count) << "nothing was damaged";
+}
+
+LogOptions matrix_options() {
+  return {.reward = "log_0",
+          .actions = {"log_1"},
+          .lower = {-1e30},
+          .upper = {1e30},
+          .reward_must_vary = false};
+}
+
+TEST(DamagedLogs, Csv) { expect_clean(TemporaryFolder(), csv_log(), "log.csv", 1); }
+
+TEST(DamagedLogs, Npy) {
+  const TemporaryFolder folder;
+  expect_clean(folder, npy_log(false), "log.npy", 2, matrix_options());
+  expect_clean(folder, npy_log(true), "log.npy", 3, matrix_options());
+}
+
+TEST(DamagedLogs, Npz) {
+  const TemporaryFolder folder;
+  expect_clean(folder, npz_log(folder, false), "log.npz", 4);
+  expect_clean(folder, npz_log(folder, true), "log.npz", 5);
+}
+
+#ifdef WAGGLE_WITH_HDF5
+TEST(DamagedLogs, Minari) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("seed.hdf5");
+  {
+    const Hdf5Writer file(path);
+    file.add_episode("episode_0", 12, true);
+    file.add_episode("episode_1", 9, false, 4);
+  }
+  expect_clean(folder, contents(path), "log.hdf5", 6);
+}
+#endif
+
+}  // namespace
+}  // namespace waggle
