@@ -247,13 +247,7 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
     count += more;
   });
   if (count == 0.0) return InputScaling::none(layout.size());
-  InputScaling scaling{mean, (squares / count).cwiseSqrt()};
-  for (Index i = 0; i < mean.size(); ++i) {
-    // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
-    if (scaling.spread[i] <= 1e-12 * std::abs(mean[i])) scaling.spread[i] = 1.0;
-    if (scaling.spread[i] == 0.0) scaling.spread[i] = 1.0;
-  }
-  return scaling;
+  return InputScaling::by(mean, squares / count);
 }
 
 double measure_input_bound(const InputLayout& layout, TrajectorySource& source,

@@ -255,10 +255,6 @@ EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd 
   leaky_ = leak < 1.0;
 }
 
-InputScaling InputScaling::none(Index inputs) {
-  return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
-}
-
 EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
     : member_units_(weights.member_units),
       has_constant_(weights.has_constant),
