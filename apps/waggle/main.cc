@@ -13,11 +13,16 @@
 
 #include "compare.h"
 #include "diagnose_command.h"
+#include "evaluate_command.h"
 #include "forecast_command.h"
+#include "inspect_command.h"
 #include "io/atomic_file.h"
+#include "learn_command.h"
 #include "linalg/dense.h"
+#include "progress.h"
 #include "reproduce.h"
 #include "series_command.h"
+#include "simulate_command.h"
 
 namespace waggle::app {
 namespace {
@@ -25,6 +30,7 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
+constexpr int kInterrupted = 130;
 
 /// Progress to stderr, only where a person is looking.
 void show_progress(const std::string& what, int done, int total) {
@@ -125,8 +131,12 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named
   app.footer(
-      "Exit codes: 0 done, 1 failed while working, 2 bad input or usage.\n"
+      "Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.\n"
       "Example:\n  waggle reproduce all --seeds 10");
+  add_simulate(app);
+  add_learn(app);
+  add_inspect(app);
+  add_evaluate(app);
   ExperimentCommand reproduce_command;
   ExperimentCommand compare_command;
   add_reproduce(app, reproduce_command);
@@ -137,7 +147,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
-    return kDone;
+    return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     fmt::print(stderr, "waggle: {} (see waggle --help)\n", one_line(error.what()));
@@ -145,6 +155,9 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kBadInput;
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "waggle: interrupted; there was nothing to save yet\n");
+    return kInterrupted;
   } catch (const std::exception& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kFailed;

@@ -106,11 +106,12 @@ constexpr std::array kUpdates = {OnlineUpdate::recursive, OnlineUpdate::whitened
 
 /// A name for each number that one seed gives, in the order in which run_seed() gives them.
 std::vector<Metric> evaluation_metrics() {
-  std::vector<Metric> metrics{{"batch_error", "projected Bellman error of LSTD, all steps at once",
-                               {}, {}, {}}};
+  std::vector<Metric> metrics{
+      {"batch_error", "projected Bellman error of LSTD, all steps at once", {}, {}, {}}};
   for (const OnlineUpdate update : kUpdates) {
     const std::string name(name_of(update));
-    metrics.push_back({name + "_ratio", "  … of the " + name + " form, in units of that", {}, {}, {}});
+    metrics.push_back(
+        {name + "_ratio", "  … of the " + name + " form, in units of that", {}, {}, {}});
   }
   for (const OnlineUpdate update : kUpdates) {
     const std::string name(name_of(update));
@@ -131,8 +132,7 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   const Trajectory head = first_rows(problem.log, task.burn_in);
   const EchoStateNetwork network = EchoStateNetwork(drawn, problem.layout.size())
                                        .with_input_scaling(measure_inputs(problem.layout, head));
-  const TdMoments first =
-      td_moments(network, problem.layout, head, problem.discount, task.washout);
+  const TdMoments first = td_moments(network, problem.layout, head, problem.discount, task.washout);
   const MatrixXd sigma = first.gram() / static_cast<double>(first.samples());
   const Judge judge(network, problem, task);
   const double batch_error = judge.projected_error(judge.batch());
@@ -145,14 +145,14 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   std::vector<double> bellman_ratios;
   Figure course{"distance", {"updates"}, {}};
   for (const OnlineUpdate update : kUpdates) {
-    OnlineValue value({.update = update,
-                       .discount = problem.discount,
-                       .steps = task.steps,
-                       .cutoff = task.cutoff,
-                       // λ of one step, so that after all of them it is the batch's.
-                       .ridge = task.ridge * judge.second_moments().trace() / sigma.trace() *
-                                judge.rows()},
-                      sigma, first.samples());
+    OnlineValue value(
+        {.update = update,
+         .discount = problem.discount,
+         .steps = task.steps,
+         .cutoff = task.cutoff,
+         // λ of one step, so that after all of them it is the batch's.
+         .ridge = task.ridge * judge.second_moments().trace() / sigma.trace() * judge.rows()},
+        sigma, first.samples());
     std::size_t row = 0;
     const auto watch = [&](Index updates) {
       if (figures == nullptr || updates % 50 != 0) return;
@@ -172,10 +172,9 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
       whitening.map * judge.moments().target() / judge.rows());
   // κ beyond the inverse of rounding is reported as that.
   const double condition = std::min(whitening.before.condition_number, 1e16);
-  outcome.values.insert(outcome.values.end(),
-                        {std::log10(condition), whitening.before.rate,
-                         static_cast<double>(whitening.kept), whitening.after.rate,
-                         flow.slowest_rate()});
+  outcome.values.insert(outcome.values.end(), {std::log10(condition), whitening.before.rate,
+                                               static_cast<double>(whitening.kept),
+                                               whitening.after.rate, flow.slowest_rate()});
   if (figures != nullptr) {
     Figure decay{"mean_flow", {"time", "distance", "lemma"}, {}};
     for (std::size_t i = 0; i < flow.times.size(); ++i) {
@@ -208,15 +207,16 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
   for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
     ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").reservoir;
     reservoir.seed = seed;
-    outcomes[static_cast<std::size_t>(i)] = evaluate_seed(problem(seed), reservoir, task,
-                                                          i == 0 ? &result.figures : nullptr);
+    outcomes[static_cast<std::size_t>(i)] =
+        evaluate_seed(problem(seed), reservoir, task, i == 0 ? &result.figures : nullptr);
   });
   collect(outcomes, result);
   for (const std::string& warning : task.steps.warnings()) result.warnings[warning] = options.seeds;
   const auto& rates = result.metrics[result.metrics.size() - 4].values;
   if (std::all_of(rates.begin(), rates.end(), [](double rate) { return rate <= 0.0; })) {
-    result.warnings["as they are, the features fail the Lemma's τ < 1/κ: plain steps crawl along "
-                    "the small eigenvalues of Σ"] = options.seeds;
+    result.warnings
+        ["as they are, the features fail the Lemma's τ < 1/κ: plain steps crawl along "
+         "the small eigenvalues of Σ"] = options.seeds;
   }
   return result;
 }
@@ -231,7 +231,8 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
   ExperimentResult result = start(options, "online-control", "online, while it plays Bee World");
   result.options = {{"environment", to_json(environment)}, {"control", to_json(task)}};
   const double optimum =
-      reference::optimal_flight({.world = environment, .discount = task.value.discount}).mean_nectar;
+      reference::optimal_flight({.world = environment, .discount = task.value.discount})
+          .mean_nectar;
   Index from = 0;
   for (const Index span : kSpans) {
     result.metrics.push_back({fmt::format("nectar_{}_{}", from, from + span),
@@ -262,8 +263,9 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
     constexpr std::size_t kWindow = 200, kStride = 20;
     Figure figure{"running_nectar", {"step", "mean_nectar", "optimum"}, {}};
     for (std::size_t end = kWindow; end <= nectar.size(); end += kStride) {
-      const double sum = std::accumulate(nectar.begin() + static_cast<std::ptrdiff_t>(end - kWindow),
-                                         nectar.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+      const double sum =
+          std::accumulate(nectar.begin() + static_cast<std::ptrdiff_t>(end - kWindow),
+                          nectar.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
       figure.rows.push_back({static_cast<double>(end), sum / kWindow, optimum});
     }
     result.figures = {std::move(figure)};

@@ -10,7 +10,7 @@
 #include <waggle/series.h>
 
 #include "io/atomic_file.h"
-#include "reservoir_flags.h"
+#include "option_flags.h"
 
 namespace waggle::app {
 
