@@ -85,9 +85,10 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
   const double exact = reference::policy_value(environment, discount, policy).action_value.next;
 
   std::vector<Estimates> estimates(static_cast<std::size_t>(options.seeds));
-  for_each_seed(options, "bias", progress, [&](int i, std::uint64_t seed) {
+  const std::size_t done = for_each_seed(options, "bias", progress, [&](int i, std::uint64_t seed) {
     estimates[static_cast<std::size_t>(i)] = estimate(environment, policy, discount, seed);
   });
+  estimates.resize(done);
 
   ExperimentResult result;
   result.experiment = "bias";
@@ -96,7 +97,7 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
                     {"initial_policy", to_json(policy)},
                     {"discount", discount}};
   result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
+  result.seeds = static_cast<int>(done);
   Figure figure{"bias", {"steps", "exact", "lstd_error", "bellman_residual_error"}, {}};
   std::vector<double> lstd_errors, residual_errors;
   for (std::size_t i = 0; i < kCount; ++i) {
