@@ -120,16 +120,18 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
 
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
   std::optional<Flight> first;
-  for_each_seed(options, "bee-world", progress, [&](int i, std::uint64_t seed) {
-    Flight flight = fly(world, learner, file.evaluation_steps(), seed);
-    outcomes[static_cast<std::size_t>(i)] = {
-        .values = {flight.learnt.rounds.front().mean_reward,
-                   flight.improved.trajectory.rewards().mean()},
-        .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
-        .warnings = flight.learnt.warnings,
-        .seconds = flight.seconds};
-    if (i == 0) first = std::move(flight);
-  });
+  const std::size_t done =
+      for_each_seed(options, "bee-world", progress, [&](int i, std::uint64_t seed) {
+        Flight flight = fly(world, learner, file.evaluation_steps(), seed);
+        outcomes[static_cast<std::size_t>(i)] = {
+            .values = {flight.learnt.rounds.front().mean_reward,
+                       flight.improved.trajectory.rewards().mean()},
+            .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
+            .warnings = flight.learnt.warnings,
+            .seconds = flight.seconds};
+        if (i == 0) first = std::move(flight);
+      });
+  outcomes.resize(done);
 
   using reference::EulerLagrangeSign;
   const auto optimal =
@@ -149,7 +151,7 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
                     {"learner", to_json(learner)},
                     {"evaluation_steps", file.evaluation_steps()}};
   result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
+  result.seeds = static_cast<int>(done);
   Metric initial{"mean_nectar_initial",
                  "mean nectar, random flight π_0",
                  file.paper("mean_nectar_initial"),

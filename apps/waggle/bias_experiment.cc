@@ -73,14 +73,16 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
   const double exact = reference::policy_value(environment, discount, policy).action_value.next;
 
   std::vector<Estimates> estimates(static_cast<std::size_t>(options.seeds));
-  for_each_seed(options, "bias", progress, [&](int i, std::uint64_t seed) {
+  const std::size_t done = for_each_seed(options, "bias", progress, [&](int i, std::uint64_t seed) {
     estimates[static_cast<std::size_t>(i)] = estimate(environment, policy, discount, seed);
   });
+  estimates.resize(done);
 
   ExperimentResult result = start_result(options, "bias", "lstd and bellman_residual");
   result.options = {{"environment", to_json(environment)},
                     {"initial_policy", to_json(policy)},
                     {"discount", discount}};
+  result.seeds = static_cast<int>(done);
   Figure figure{"bias", {"steps", "exact", "lstd_error", "bellman_residual_error"}, {}};
   const std::vector<double> lengths(std::begin(kLengths), std::end(kLengths));
   std::vector<double> lstd_errors, residual_errors;

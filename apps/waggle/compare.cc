@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include "experiment_file.h"
+#include "progress.h"
 
 namespace waggle::app {
 
 std::vector<ExperimentResult> compare(const ReproduceOptions& options, const Progress& progress) {
   std::vector<ExperimentResult> results;
   for (const std::string& learner : ExperimentFile(options.experiment).compared_learners()) {
+    if (interrupted() && !results.empty()) break;
     ReproduceOptions one = options;
     one.learner = learner;
     for (ExperimentResult& result : reproduce(one, progress)) {

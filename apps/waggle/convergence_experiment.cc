@@ -5,6 +5,7 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -295,10 +296,14 @@ void climb(const ReproduceOptions& options, const Progress& progress,
            const char* features_figure, ExperimentResult& result) {
   std::vector<Errors> by_steps(static_cast<std::size_t>(options.seeds));
   std::vector<Errors> by_features(by_steps.size());
-  for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-    by_steps[static_cast<std::size_t>(i)] = in_steps(seed);
-    by_features[static_cast<std::size_t>(i)] = in_features(seed);
-  });
+  const std::size_t done =
+      for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
+        by_steps[static_cast<std::size_t>(i)] = in_steps(seed);
+        by_features[static_cast<std::size_t>(i)] = in_features(seed);
+      });
+  by_steps.resize(done);
+  by_features.resize(done);
+  result.seeds = static_cast<int>(done);
   add_errors("error_steps", "error", "ℓ", kSteps, by_steps, &Errors::total, result);
   add_errors("estimation_error_steps", "estimation error", "ℓ", kSteps, by_steps,
              &Errors::estimation, result);
@@ -332,6 +337,7 @@ std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& opti
       [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
       [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); },
       "theorem_1_steps", "theorem_1_features", first);
+  if (interrupted()) return {std::move(first)};
 
   ExperimentResult second = start_result(options, "convergence-theorem-2", "lstd");
   second.paper_column = "conjectured";

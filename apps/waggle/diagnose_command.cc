@@ -24,7 +24,7 @@ struct DiagnoseCommand {
   MemoryCapacityOptions memory;
   bool json = false;
 
-  void run() const;
+  void run();
 };
 
 struct Diagnosis {
@@ -94,7 +94,7 @@ ordered_json to_json(const Diagnosis& d) {
   return json;
 }
 
-void DiagnoseCommand::run() const {
+void DiagnoseCommand::run() {
   const ReservoirOptions options = flags.read().reservoir;
   MemoryCapacityOptions probe = memory;
   probe.seed = options.seed;

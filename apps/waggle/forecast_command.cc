@@ -32,7 +32,7 @@ struct ForecastCommand {
   std::filesystem::path out;
   bool json = false;
 
-  void run() const;
+  void run();
 };
 
 std::string number(double value) {
@@ -161,9 +161,10 @@ std::string to_csv(const ForecastRun& run, const SeriesTable& series) {
   return text;
 }
 
-void ForecastCommand::run() const {
+void ForecastCommand::run() {
+  const SupervisedOptions model = flags.read();
   ForecastOptions complete = options;
-  complete.model = flags.read();
+  complete.model = model;
   complete.validate();
   if (complete.test_fraction == 0.0 && out.empty()) {
     throw Error("--test-fraction 0: there is nothing to score, so say with --out where to write");

@@ -230,10 +230,13 @@ ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Pr
   result.metrics = metrics(file);
 
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-  for_each_seed(options, "forecasting", progress, [&](int i, std::uint64_t seed) {
-    outcomes[static_cast<std::size_t>(i)] =
-        run_seed(tasks, seed, i == 0 ? &result.figures : nullptr);
-  });
+  const std::size_t done =
+      for_each_seed(options, "forecasting", progress, [&](int i, std::uint64_t seed) {
+        outcomes[static_cast<std::size_t>(i)] =
+            run_seed(tasks, seed, i == 0 ? &result.figures : nullptr);
+      });
+  outcomes.resize(done);
+  result.seeds = static_cast<int>(done);
   collect(outcomes, result);
   return result;
 }

@@ -2,22 +2,31 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <waggle/error.h>
 #include <waggle/version.h>
 
+#include "act_command.h"
 #include "compare.h"
 #include "diagnose_command.h"
+#include "evaluate_command.h"
+#include "export_command.h"
 #include "forecast_command.h"
+#include "inspect_command.h"
 #include "io/atomic_file.h"
+#include "learn_command.h"
 #include "linalg/dense.h"
+#include "manual_command.h"
+#include "option_flags.h"
+#include "progress.h"
 #include "reproduce.h"
 #include "series_command.h"
+#include "simulate_command.h"
 
 namespace waggle::app {
 namespace {
@@ -25,14 +34,7 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
-
-/// Progress to stderr, only where a person is looking.
-void show_progress(const std::string& what, int done, int total) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}: {} of {} seeds", what, done, total);
-  if (done == total) fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
-}
+constexpr int kInterrupted = 130;
 
 /// Parser messages may run over several lines; a message here is one.
 std::string one_line(std::string text) {
@@ -42,6 +44,7 @@ std::string one_line(std::string text) {
 
 /// What `reproduce` and `compare` share.
 struct ExperimentCommand {
+  ConfigFile config;
   ReproduceOptions options;
   std::filesystem::path out;
   bool json = false;
@@ -60,17 +63,30 @@ struct ExperimentCommand {
     command.add_option("--out", out,
                        "directory for results.json and the data behind every figure, as CSV");
     command.add_flag("--json", json, "print JSON instead of the table");
+    config.add(command);
   }
 
   template <typename Run, typename Table>
   void run(Run run_experiments, Table table) const {
     options.validate();
     if (!out.empty()) require_writable_directory(out);
-    const std::vector<ExperimentResult> results = run_experiments(options, show_progress);
+    heed_interrupts();
+    std::unique_ptr<ProgressLine> line;
+    std::string shown;
+    const auto progress = [&](const std::string& what, int done, int total) {
+      if (!line || what != shown) line = std::make_unique<ProgressLine>(what, "seeds", total);
+      shown = what;
+      line->update(done);
+    };
+    const std::vector<ExperimentResult> results = run_experiments(options, progress);
+    line.reset();
+    if (interrupted()) {
+      fmt::print(stderr,
+                 "waggle: interrupted; these are the results of the seeds that were done\n");
+    }
     std::vector<std::filesystem::path> written;
     if (!out.empty()) written = write_results(out, results);
-    fmt::print("{}", json ? to_json(results).dump(2) + "\n" : table(results));
-    if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the standard output");
+    print(json ? to_json(results).dump(2) + "\n" : table(results));
     if (!out.empty() && !json) {
       fmt::print(stderr, "wrote {} to {}\n",
                  written.size() == 1 ? "results.json" : "results.json and the figures' data",
@@ -95,6 +111,7 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   shared.add_options(*command);
   command->footer("Example:\n  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
   command->callback([&shared, command] {
+    shared.config.apply();
     // The slow ones say enough with ten seeds.
     const std::string& name = shared.options.experiment;
     const bool slow = name == "forecasting" || name == "convergence" || name == "online";
@@ -111,6 +128,7 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
   shared.add_options(*command);
   command->footer("Example:\n  waggle compare bee-world --seeds 10");
   command->callback([&shared] {
+    shared.config.apply();
     const std::string& name = shared.options.experiment;
     if (name != "bee-world" && name != "market-maker") {
       throw Error(fmt::format("experiment '{}': must be one of bee-world, market-maker", name));
@@ -125,8 +143,16 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named
   app.footer(
-      "Exit codes: 0 done, 1 failed while working, 2 bad input or usage.\n"
-      "Example:\n  waggle reproduce all --seeds 10");
+      "Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.\n"
+      "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
+      "  waggle learn log.csv --reward nectar --action move --gamma 0.5 -o bee.safetensors\n"
+      "  waggle evaluate bee.safetensors bee-world");
+  add_simulate(app);
+  add_learn(app);
+  add_inspect(app);
+  add_evaluate(app);
+  add_act(app);
+  add_export(app);
   ExperimentCommand reproduce_command;
   ExperimentCommand compare_command;
   add_reproduce(app, reproduce_command);
@@ -134,10 +160,11 @@ int run(int argc, char** argv) {
   add_forecast(app);
   add_diagnose(app);
   add_series(app);
+  add_manual(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
-    return kDone;
+    return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     fmt::print(stderr, "waggle: {} (see waggle --help)\n", one_line(error.what()));
@@ -145,6 +172,9 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kBadInput;
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "waggle: interrupted; there was nothing to save yet\n");
+    return kInterrupted;
   } catch (const std::exception& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kFailed;

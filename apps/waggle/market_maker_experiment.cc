@@ -6,6 +6,7 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -169,7 +170,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                     {"learner", to_json(problem.learner)},
                     {"evaluation_steps", problem.evaluation_steps}};
   result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
+  result.seeds = static_cast<int>(outcomes.size());
 
   const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
   Metric cost{"average_cost",
@@ -214,15 +215,18 @@ std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& opt
                   file.learner(options.learner), file.evaluation_steps()};
   std::vector<ExperimentResult> results;
   for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
+    if (interrupted() && !results.empty()) break;
     problem.environment.timing = timing;
     std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
     std::optional<Run> first;
-    for_each_seed(options, fmt::format("market-maker, {}", name_of(timing)), progress,
-                  [&](int i, std::uint64_t seed) {
-                    Run run = trade(problem, seed);
-                    outcomes[static_cast<std::size_t>(i)] = outcome(run);
-                    if (i == 0) first = std::move(run);
-                  });
+    const std::size_t done =
+        for_each_seed(options, fmt::format("market-maker, {}", name_of(timing)), progress,
+                      [&](int i, std::uint64_t seed) {
+                        Run run = trade(problem, seed);
+                        outcomes[static_cast<std::size_t>(i)] = outcome(run);
+                        if (i == 0) first = std::move(run);
+                      });
+    outcomes.resize(done);
     results.push_back(summarise(options, file, problem, outcomes, *first));
   }
   return results;

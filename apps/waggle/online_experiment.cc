@@ -7,6 +7,7 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -194,19 +195,22 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
                     {"reservoir", to_json(ExperimentFile(name).learner("standardised").reservoir)}};
   result.metrics = evaluation_metrics();
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-  for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-    ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").reservoir;
-    reservoir.seed = seed;
-    outcomes[static_cast<std::size_t>(i)] =
-        evaluate_seed(problem(seed), reservoir, task, i == 0 ? &result.figures : nullptr);
-  });
+  const std::size_t done =
+      for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
+        ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").reservoir;
+        reservoir.seed = seed;
+        outcomes[static_cast<std::size_t>(i)] =
+            evaluate_seed(problem(seed), reservoir, task, i == 0 ? &result.figures : nullptr);
+      });
+  outcomes.resize(done);
+  result.seeds = static_cast<int>(done);
   collect(outcomes, result);
-  for (const std::string& warning : task.steps.warnings()) result.warnings[warning] = options.seeds;
+  for (const std::string& warning : task.steps.warnings()) result.warnings[warning] = result.seeds;
   const auto& rates = result.metrics[result.metrics.size() - 4].values;
   if (std::all_of(rates.begin(), rates.end(), [](double rate) { return rate <= 0.0; })) {
     result.warnings
         ["as they are, the features fail the Lemma's τ < 1/κ: plain steps crawl along "
-         "the small eigenvalues of Σ"] = options.seeds;
+         "the small eigenvalues of Σ"] = result.seeds;
   }
   return result;
 }
@@ -234,33 +238,36 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
     from += span;
   }
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-  for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-    BeeWorld world(environment);
-    Simulation simulation(world, seed);
-    UniformPolicy random(simulation.spec().actions);
-    OnlineOptions own = task;
-    own.reservoir.seed = seed;
-    OnlineLearner learner(simulation.spec(), random, own);
-    SeedOutcome& outcome = outcomes[static_cast<std::size_t>(i)];
-    std::vector<double> nectar;
-    for (const Index span : kSpans) {
-      const Trajectory part = simulation.run(learner, {.steps = span}).trajectory;
-      outcome.values.push_back(part.rewards().mean());
-      nectar.insert(nectar.end(), part.rewards().begin(), part.rewards().end());
-    }
-    outcome.warnings = learner.warnings();
-    if (i > 0) return;
-    // The running mean over what is roughly three periods of the nectar.
-    constexpr std::size_t kWindow = 200, kStride = 20;
-    Figure figure{"running_nectar", {"step", "mean_nectar", "optimum"}, {}};
-    for (std::size_t end = kWindow; end <= nectar.size(); end += kStride) {
-      const double sum =
-          std::accumulate(nectar.begin() + static_cast<std::ptrdiff_t>(end - kWindow),
-                          nectar.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
-      figure.rows.push_back({static_cast<double>(end), sum / kWindow, optimum});
-    }
-    result.figures = {std::move(figure)};
-  });
+  const std::size_t done =
+      for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
+        BeeWorld world(environment);
+        Simulation simulation(world, seed);
+        UniformPolicy random(simulation.spec().actions);
+        OnlineOptions own = task;
+        own.reservoir.seed = seed;
+        OnlineLearner learner(simulation.spec(), random, own);
+        SeedOutcome& outcome = outcomes[static_cast<std::size_t>(i)];
+        std::vector<double> nectar;
+        for (const Index span : kSpans) {
+          const Trajectory part = simulation.run(learner, {.steps = span}).trajectory;
+          outcome.values.push_back(part.rewards().mean());
+          nectar.insert(nectar.end(), part.rewards().begin(), part.rewards().end());
+        }
+        outcome.warnings = learner.warnings();
+        if (i > 0) return;
+        // The running mean over what is roughly three periods of the nectar.
+        constexpr std::size_t kWindow = 200, kStride = 20;
+        Figure figure{"running_nectar", {"step", "mean_nectar", "optimum"}, {}};
+        for (std::size_t end = kWindow; end <= nectar.size(); end += kStride) {
+          const double sum =
+              std::accumulate(nectar.begin() + static_cast<std::ptrdiff_t>(end - kWindow),
+                              nectar.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+          figure.rows.push_back({static_cast<double>(end), sum / kWindow, optimum});
+        }
+        result.figures = {std::move(figure)};
+      });
+  outcomes.resize(done);
+  result.seeds = static_cast<int>(done);
   collect(outcomes, result);
   return result;
 }
@@ -273,7 +280,9 @@ std::vector<ExperimentResult> reproduce_online(const ReproduceOptions& options,
   const auto task = file.read<OnlineEvaluation>("evaluation");
   std::vector<ExperimentResult> results;
   results.push_back(evaluate(options, progress, task, "bee-world", bee_world));
+  if (interrupted()) return results;
   results.push_back(evaluate(options, progress, task, "market-maker", market_maker));
+  if (interrupted()) return results;
   results.push_back(control(options, progress, file));
   return results;
 }

@@ -10,6 +10,7 @@
 
 #include "core/parallel.h"
 #include "experiment_file.h"
+#include "progress.h"
 
 namespace waggle::app {
 
@@ -52,17 +53,23 @@ ExperimentResult start_result(const ReproduceOptions& options, const std::string
   return result;
 }
 
-void for_each_seed(const ReproduceOptions& options, const std::string& what,
-                   const Progress& progress,
-                   const std::function<void(int index, std::uint64_t seed)>& run) {
+std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
+                          const Progress& progress,
+                          const std::function<void(int index, std::uint64_t seed)>& run) {
   std::mutex mutex;
-  int done = 0;
+  int count = 0;
+  std::vector<char> done(static_cast<std::size_t>(options.seeds));
   progress(what, 0, options.seeds);
   parallel_for(options.seeds, options.threads, [&](int i) {
+    if (interrupted()) return;
     run(i, options.first_seed + static_cast<std::uint64_t>(i));
     const std::scoped_lock lock(mutex);
-    progress(what, ++done, options.seeds);
+    done[static_cast<std::size_t>(i)] = 1;
+    progress(what, ++count, options.seeds);
   });
+  const auto first_missing = std::find(done.begin(), done.end(), 0);
+  if (first_missing == done.begin()) throw Interrupted();
+  return static_cast<std::size_t>(first_missing - done.begin());
 }
 
 std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress) {
@@ -72,7 +79,7 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const P
   if (all || options.experiment == "bee-world") {
     results.push_back(reproduce_bee_world(options, progress));
   }
-  if (all || options.experiment == "market-maker") {
+  if ((all && !interrupted()) || options.experiment == "market-maker") {
     for (auto& result : reproduce_market_maker(options, progress)) {
       results.push_back(std::move(result));
     }

@@ -29,10 +29,12 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const P
 ExperimentResult start_result(const ReproduceOptions& options, const std::string& experiment,
                               const std::string& learner);
 
-/// Calls run(i, seed) for every seed, on the options' threads, and reports progress.
-void for_each_seed(const ReproduceOptions& options, const std::string& what,
-                   const Progress& progress,
-                   const std::function<void(int index, std::uint64_t seed)>& run);
+/// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
+/// many of them, from the first on, were done: fewer if interrupted. Throws Interrupted if that is
+/// none.
+std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
+                          const Progress& progress,
+                          const std::function<void(int index, std::uint64_t seed)>& run);
 
 /// One problem of the paper.
 ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Progress& progress);

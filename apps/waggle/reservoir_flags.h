@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <map>
-#include <string>
 
 #include <CLI/CLI.hpp>
 
 #include <waggle/supervised.h>
+
+#include "option_flags.h"
 
 namespace waggle::app {
 
@@ -21,19 +20,13 @@ class SupervisedFlags {
   void add_fit(CLI::App& command);
 
   /// What the file and the flags say. Throws Error, naming the option, for what is not understood.
-  SupervisedOptions read() const;
+  /// To be called first: what else the command takes may come from the file.
+  SupervisedOptions read();
 
  private:
-  std::filesystem::path config_;
+  ConfigFile config_;
   std::uint64_t seed_ = 0;
-  std::map<std::string, std::string> reservoir_;  // what was given, by name
-  std::map<std::string, std::string> fit_;
+  OptionFlags flags_;
 };
-
-/// Prints to the standard output, or throws std::runtime_error if that cannot be.
-void print(const std::string& text);
-
-/// A check for seeds and counts: a whole number that is not negative.
-std::string require_whole(const std::string& text);
 
 }  // namespace waggle::app

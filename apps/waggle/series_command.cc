@@ -10,13 +10,14 @@
 #include <waggle/series.h>
 
 #include "io/atomic_file.h"
-#include "reservoir_flags.h"
+#include "option_flags.h"
 
 namespace waggle::app {
 
 namespace {
 
 struct SeriesCommand {
+  ConfigFile config;
   std::string name;
   Eigen::Index steps = 4000;
   std::uint64_t seed = 0;
@@ -47,7 +48,8 @@ struct SeriesCommand {
     return csv;
   }
 
-  void run() const {
+  void run() {
+    config.apply();
     if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
     const std::string csv = text();
     if (out.empty()) {
@@ -73,6 +75,7 @@ void add_series(CLI::App& app) {
       ->check(require_whole)
       ->capture_default_str();
   command->add_option("-o,--out", options->out, "file to write instead of the standard output");
+  options->config.add(*command);
   command->footer("Example:\n  waggle series mackey-glass --steps 4000 -o series.csv");
   command->callback([options] { options->run(); });
 }

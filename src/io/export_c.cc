@@ -427,8 +427,13 @@ ExportedC export_c(const std::filesystem::path& path, const Model& model, Export
       options.name.begin(), options.name.end(), [](char c) { return !is_word(c); }, '_');
   ExportedC exported = export_as(file, model, options);
   const std::filesystem::path base = path.parent_path() / file;
-  write_file(base.string() + ".h", exported.header);
-  write_file(base.string() + ".c", exported.source);
+  // Both are on the disk before either takes its place.
+  AtomicFile header_file(base.string() + ".h");
+  AtomicFile source_file(base.string() + ".c");
+  header_file.write(exported.header);
+  source_file.write(exported.source);
+  header_file.commit();
+  source_file.commit();
   return exported;
 }
 

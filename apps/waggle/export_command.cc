@@ -1,0 +1,80 @@
+#include "export_command.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <waggle/export.h>
+#include <waggle/model.h>
+
+#include "core/check.h"
+#include "io/atomic_file.h"
+#include "option_flags.h"
+
+namespace waggle::app {
+
+namespace {
+
+struct ExportCommand {
+  ConfigFile config;
+  std::filesystem::path file;
+  std::string to = "c";
+  std::string precision = "double";
+  std::uint64_t seed = 0;
+  std::filesystem::path out;
+  bool json = false;
+
+  void run() {
+    config.apply();
+    require(to == "c", "--to {}: must be c", to);
+    require(precision == "double" || precision == "float",
+            "--precision {}: must be float or double", precision);
+    const Model model = load_model(file);
+    if (out.has_parent_path()) require_writable_directory(out.parent_path());
+    ExportOptions options;
+    options.precision = precision == "float" ? Precision::float32 : Precision::float64;
+    options.seed = seed;
+    const ExportedC exported = export_c(out, model, options);
+    std::filesystem::path base = out;
+    if (base.extension() == ".h" || base.extension() == ".c") base.replace_extension();
+    if (json) {
+      const nlohmann::ordered_json result = {
+          {"header", base.string() + ".h"},  {"source", base.string() + ".c"},
+          {"precision", precision},          {"flash_bytes", exported.flash_bytes},
+          {"ram_bytes", exported.ram_bytes}, {"multiply_adds", exported.multiply_adds}};
+      print(result.dump(2) + "\n");
+      return;
+    }
+    print(fmt::format(
+        "wrote {0}.h and {0}.c: {1} bytes of flash for constants, {2} bytes of RAM, at most {3} "
+        "multiply–adds a step\ncompile with: cc -std=c99 -O2 -c {0}.c\n",
+        base.string(), exported.flash_bytes, exported.ram_bytes, exported.multiply_adds));
+  }
+};
+
+}  // namespace
+
+void add_export(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("export", "Write a model as C99 without dependencies or allocation");
+  auto options = std::make_shared<ExportCommand>();
+  command->add_option("model", options->file, "a model file")->required();
+  command->add_option("--to", options->to, "the language: c")->capture_default_str();
+  command
+      ->add_option("-o,--out", options->out,
+                   "NAME of NAME.h and NAME.c, and of what is in them: NAME_reset, NAME_step")
+      ->required();
+  command->add_option("--precision", options->precision, "float or double")->capture_default_str();
+  command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
+      ->check(require_whole)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "print the sizes as JSON");
+  options->config.add(*command);
+  command->footer(
+      "Example:\n  waggle export bee.safetensors --to c --precision float -o controller");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,109 @@
+#include "inspect_command.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <waggle/echo_state.h>
+#include <waggle/model.h>
+
+#include "core/check.h"
+#include "model_text.h"
+#include "option_flags.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using nlohmann::ordered_json;
+
+namespace {
+
+struct InspectCommand {
+  ConfigFile config;
+  std::filesystem::path file;
+  bool memory = false;
+  Index delays = 0;
+  bool json = false;
+
+  void run();
+};
+
+std::string echo_state_lines(const EchoStateReport& report) {
+  const Contraction& measured = report.measured;
+  const Index steps = measured.distances.size() - 1;
+  return table_line("‖A‖₂, radius of A",
+                    fmt::format("{:.4g}, {:.4g} ({:.4g} with the leak)", report.operator_norm,
+                                report.spectral_radius, report.leaky_spectral_radius)) +
+         table_line("echo state property",
+                    report.guaranteed
+                        ? fmt::format("holds for every input: a step contracts by {:.4g} or more",
+                                      report.contraction_bound)
+                        : "not guaranteed") +
+         table_line("  as measured",
+                    fmt::format("contracts by {:.4g} a step, {} after {} steps", measured.rate,
+                                measured.met ? "two states met" : "two states had not met", steps));
+}
+
+void InspectCommand::run() {
+  config.apply();
+  const Model model = load_model(file);
+  const EchoStateReport report = check_echo_state(*model.network);
+  std::optional<MemoryCapacity> capacity;
+  if (memory || delays != 0) capacity = measure_memory(*model.network, {.delays = delays});
+  if (json) {
+    ordered_json result = model_json(model);
+    result["echo_state"] = {{"operator_norm", report.operator_norm},
+                            {"spectral_radius", report.spectral_radius},
+                            {"leaky_spectral_radius", report.leaky_spectral_radius},
+                            {"contraction_bound", report.contraction_bound},
+                            {"guaranteed", report.guaranteed},
+                            {"measured_rate", report.measured.rate},
+                            {"met", report.measured.met}};
+    if (capacity) {
+      result["memory"] = {{"total", capacity->total},
+                          {"delays", capacity->options.delays},
+                          {"diverged", capacity->diverged}};
+    }
+    print(result.dump(2) + "\n");
+    return;
+  }
+  const Provenance& from = model.provenance;
+  std::string text =
+      fmt::format("{}: a controller of {} channels, {} bytes, made by waggle {}{}\n", file.string(),
+                  model.network->inputs(), std::filesystem::file_size(file), from.waggle_version,
+                  from.created.empty() ? "" : ", " + from.created);
+  text += learnt_table(model);
+  text += table_line("confidence", model.has_confidence()
+                                       ? "known: act says the standard error of every value"
+                                       : "not known");
+  text += echo_state_lines(report);
+  if (capacity) {
+    text += table_line("memory capacity",
+                       capacity->diverged
+                           ? "the states do not stay finite"
+                           : fmt::format("{:.1f} over delays 1–{} of {} inputs", capacity->total,
+                                         capacity->options.delays, model.network->inputs()));
+  }
+  print(text);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("inspect", "Say what a model is, how it was made and how well");
+  auto options = std::make_shared<InspectCommand>();
+  command->add_option("model", options->file, "a model file")->required();
+  command->add_flag("--memory", options->memory,
+                    "measure the reservoir's memory capacity, which takes some seconds");
+  command->add_option("--delays", options->delays,
+                      "the longest delay of that; 0: twice the units. Implies --memory");
+  command->add_flag("--json", options->json, "print JSON, with every option");
+  options->config.add(*command);
+  command->footer("Example:\n  waggle inspect bee.safetensors");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace waggle::app

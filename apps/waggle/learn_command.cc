@@ -1,0 +1,242 @@
+#include "learn_command.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <waggle/learner.h>
+#include <waggle/log.h>
+#include <waggle/model.h>
+#include <waggle/version.h>
+
+#include "core/check.h"
+#include "core/text.h"
+#include "environments.h"
+#include "io/atomic_file.h"
+#include "model_text.h"
+#include "option_flags.h"
+#include "progress.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using nlohmann::ordered_json;
+
+namespace {
+
+/// What serves most logs: policy iteration by LSTD with λ chosen, on units of many time scales
+/// whose kinks lie where the data is.
+LearnOptions default_learner() {
+  LearnOptions options;
+  options.sweeps = 20;
+  options.reservoir.recurrent_scaling = 1.0;
+  options.reservoir.input_scaling = 1.0;
+  options.reservoir.bias_scaling = 1.0;
+  options.reservoir.orthogonal = true;
+  options.reservoir.operator_norm = 0.9;
+  options.reservoir.slowest_leak = 0.1;
+  options.reservoir.direct_inputs = true;
+  options.value.washout = 30;
+  options.greedy.smoothing = 0.3;
+  return options;
+}
+
+/// Options of a learner that acts by itself: a log has its steps already.
+const std::set<std::string> kNotForLogs = {"steps",       "rounds",           "final_sweeps",
+                                           "optimism",    "greedy_rounds",    "action_limit",
+                                           "exploration", "final_exploration"};
+
+struct LearnCommand {
+  ConfigFile config;
+  OptionFlags flags;
+  std::vector<std::string> logs;
+  std::string reward;
+  std::vector<std::string> actions;
+  std::vector<std::string> observe;
+  bool observe_nothing = false;
+  std::vector<double> action_bounds;
+  std::vector<std::string> choices;
+  bool discrete = false;
+  bool continuous = false;
+  bool no_reward_input = false;
+  std::string episode = LogOptions().episode;
+  std::string terminated = LogOptions().terminated;
+  std::string truncated = LogOptions().truncated;
+  std::uint64_t seed = 0;
+  std::string dump;  // "true": to the standard output, and no more; else a file
+  std::filesystem::path out;
+  bool json = false;
+
+  void run();
+  LogOptions log_options(Index washout) const;
+  ordered_json configuration(const LearnOptions& options) const;
+};
+
+LogOptions LearnCommand::log_options(Index washout) const {
+  require(!(discrete && continuous), "--discrete and --continuous exclude each other");
+  require(!(observe_nothing && !observe.empty()),
+          "--observe and --observe-nothing exclude each other");
+  LogOptions options;
+  options.reward = reward;
+  options.actions = actions;
+  if (!observe.empty() || observe_nothing) options.observations = observe;
+  options.episode = episode;
+  options.terminated = terminated;
+  options.truncated = truncated;
+  options.reward_is_input = !no_reward_input;
+  if (discrete) options.action_kind = LogOptions::ActionKind::discrete;
+  if (continuous) options.action_kind = LogOptions::ActionKind::continuous;
+  options.choices = choices;
+  require(
+      action_bounds.size() % 2 == 0,
+      "--action-bounds: {} numbers, must be a lower and an upper one, or a pair for each action",
+      action_bounds.size());
+  for (std::size_t i = 0; i < action_bounds.size(); i += 2) {
+    options.lower.push_back(action_bounds[i]);
+    options.upper.push_back(action_bounds[i + 1]);
+  }
+  options.minimum_rows = washout + 2;
+  return options;
+}
+
+/// Everything that was asked for, so that a run can be repeated from it.
+ordered_json LearnCommand::configuration(const LearnOptions& options) const {
+  ordered_json all;
+  all["logs"] = logs;
+  all["reward"] = reward;
+  all["action"] = actions;
+  if (!observe.empty()) all["observe"] = observe;
+  all["observe-nothing"] = observe_nothing;
+  all["no-reward-input"] = no_reward_input;
+  if (!action_bounds.empty()) all["action-bounds"] = action_bounds;
+  if (!choices.empty()) all["choices"] = choices;
+  all["discrete"] = discrete;
+  all["continuous"] = continuous;
+  all["episode"] = episode;
+  all["terminated"] = terminated;
+  all["truncated"] = truncated;
+  all["seed"] = std::to_string(seed);  // TOML's whole numbers end at 2⁶³
+  if (!out.empty()) all["out"] = out.string();
+  const ordered_json learner = to_json(options);
+  for (const auto& [key, value] : learner.items()) {
+    if (!kNotForLogs.contains(key)) all[key] = value;
+  }
+  return all;
+}
+
+/// The one place that learns.
+Model learn_model(const std::vector<std::string>& logs, const LogOptions& log_options,
+                  const LearnOptions& options) {
+  LoadedLog log = read_log(logs, log_options);
+  log.spec.choice_names = log.choice_labels;
+  const Learnt learnt = learn_from_log(log.spec, log.trajectory, options);
+  Provenance provenance;
+  provenance.sources = logs;
+  return make_model(learnt, log.spec, provenance);
+}
+
+void LearnCommand::run() {
+  const toml::table given = merge(config.apply(), flags);
+  LearnOptions options = default_learner();
+  read_options(given, options);
+  options.reservoir.seed = seed;
+  options.validate();
+  require(options.rounds == 1 && options.optimism == 0.0,
+          "rounds and optimism are for learning by acting; a log is one round");
+  const LogOptions reading = log_options(options.value.washout);
+  if (!dump.empty()) {
+    const std::string text = "# waggle learn --config THIS_FILE   (waggle " WAGGLE_VERSION ")\n" +
+                             to_toml(configuration(options));
+    if (dump == "true") {
+      print(text);
+      return;
+    }
+    write_file(dump, text);
+  }
+  require(!out.empty(), "--out is required: the model file to write");
+  if (out.has_parent_path()) require_writable_directory(out.parent_path());
+  const Model model = learn_model(logs, reading, options);
+  save_model(out, model);
+  if (json) {
+    print(model_json(model).dump(2) + "\n");
+    return;
+  }
+  print(learnt_table(model) +
+        fmt::format("next: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n", out.string(),
+                    out.string()));
+}
+
+}  // namespace
+
+void add_learn(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("learn", "Learn a controller from a log");
+  auto options = std::make_shared<LearnCommand>();
+  command
+      ->add_option("logs", options->logs,
+                   "CSV, NumPy (.npy, .npz) or Minari (.hdf5) files; patterns in quotes")
+      ->required();
+  command->add_option("--reward", options->reward, "column of the reward")->required();
+  command->add_option("--action", options->actions, "column of the action, or several: a,b")
+      ->required()
+      ->expected(1)
+      ->take_all()
+      ->delimiter(',');
+  command
+      ->add_option("--observe", options->observe,
+                   "columns observed: a,b. Not given: all that are nothing else")
+      ->expected(1)
+      ->take_all()
+      ->delimiter(',');
+  command->add_flag("--observe-nothing", options->observe_nothing,
+                    "the reward is all there is to see");
+  command
+      ->add_option("--action-bounds", options->action_bounds,
+                   "lower,upper for all actions, or a pair for each. Not given: those of the log")
+      ->expected(1)
+      ->take_all()
+      ->delimiter(',');
+  command
+      ->add_option("--choices", options->choices,
+                   "the choices of a discrete action in their order: off,on. Not given: those of "
+                   "the log")
+      ->expected(1)
+      ->take_all()
+      ->delimiter(',');
+  command->add_flag("--discrete", options->discrete, "the action is a choice, though numeric");
+  command->add_flag("--continuous", options->continuous,
+                    "the action is a quantity, though of whole numbers");
+  command->add_flag("--no-reward-input", options->no_reward_input,
+                    "the controller will not see the reward while it acts");
+  command->add_option("--episode", options->episode, "column whose change starts an episode")
+      ->capture_default_str();
+  command->add_option("--terminated", options->terminated, "column of rows that end the process")
+      ->capture_default_str();
+  command->add_option("--truncated", options->truncated, "column of rows that end the record")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "draws the reservoir")
+      ->check(require_whole)
+      ->capture_default_str();
+  command->add_option("-o,--out", options->out, "the model to write, as safetensors");
+  command->add_flag("--json", options->json, "print JSON instead of the table");
+  command->add_flag("--dump-config", options->dump,
+                    "print everything that was asked for as TOML, to repeat it with --config, and "
+                    "stop; =FILE: write it there and learn");
+  const LearnOptions defaults = default_learner();
+  options->flags.add(*command, defaults, "", "Learning (default)", kNotForLogs);
+  options->flags.add(*command, defaults.value, "value", "Value (default)");
+  options->flags.add(*command, defaults.reservoir, "reservoir", "Reservoir (default)");
+  options->flags.add(*command, defaults.greedy, "greedy", "Action search (default)");
+  options->config.add(*command, &options->flags);
+  command->footer(
+      "Row k of a log holds the reward and observation seen at step k and the action then chosen.\n"
+      "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
+      "  waggle learn log.csv --reward nectar --action move --gamma 0.5 -o bee.safetensors");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "config.h"
+
+namespace waggle::app {
+
+/// The options of some structs as flags of a command, generated from describe(): every field is a
+/// flag of its own name, but for those that are tables themselves.
+class OptionFlags {
+ public:
+  /// `table` is where the struct stands in a TOML file ("" for its top), `group` the heading in
+  /// --help. `left_out` fields get no flag; a field that has one already keeps it.
+  template <typename Options>
+  void add(CLI::App& command, Options defaults, const std::string& table, const std::string& group,
+           const std::set<std::string>& left_out = {}) {
+    Adder adder{command, given_[table], flags_[table], group, left_out};
+    describe(adder, defaults);
+  }
+
+  /// What was given: numbers and truth values as such, the rest as text, so that the reader of
+  /// files checks them.
+  toml::table given() const;
+  /// The options of these flags.
+  bool has(const CLI::Option* option) const;
+
+ private:
+  using Texts = std::map<std::string, std::string>;
+
+  struct Adder {
+    CLI::App& command;
+    Texts& given;
+    std::vector<const CLI::Option*>& flags;
+    const std::string& group;
+    const std::set<std::string>& left_out;
+
+    template <typename T>
+    void operator()(const char* name, T& field) {
+      if (left_out.contains(name) || given.contains(name)) return;
+      if constexpr (std::is_same_v<T, bool>) {
+        flag(name, fmt::format("=false or =true ({})", field), true);
+      } else if constexpr (std::is_enum_v<T>) {
+        std::vector<std::string_view> choices;
+        for (const auto& choice : Names<T>::all) choices.push_back(choice.first);
+        flag(name, fmt::format("{} ({})", fmt::join(choices, ", "), name_of(field)), false);
+      } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+        flag(name, field ? fmt::format("a number or none ({})", *field) : "a number (none)", false);
+      } else if constexpr (std::is_arithmetic_v<T>) {
+        flag(name, fmt::format("({})", field), false);
+      }
+    }
+    void flag(const std::string& name, const std::string& description, bool boolean);
+  };
+
+  std::map<std::string, Texts> given_;  // by table, by name
+  std::map<std::string, std::vector<const CLI::Option*>> flags_;
+};
+
+/// Takes back the default of what the table excludes: of two ways to rescale the recurrent matrix
+/// the one not asked for, and the choice of λ where one is given. Tables within are looked at too.
+void settle(toml::table& table);
+
+/// The file's options with the flags on top of them.
+toml::table merge(toml::table file, const OptionFlags& flags);
+
+/// Reads options on top of what they are. Throws Error, naming the option, for what is not
+/// understood.
+template <typename Options>
+void read_options(const toml::table& table, Options& options) {
+  TomlReader reader(table, "");
+  describe(reader, options);
+  reader.finish();
+}
+
+/// `--config FILE` of a command: a TOML file with the command's flags and arguments by their names,
+/// underscores or dashes alike. What the command line says goes before what the file says.
+class ConfigFile {
+ public:
+  /// Adds --config. What the command requires may then come from the file.
+  void add(CLI::App& command, const OptionFlags* flags = nullptr);
+
+  /// Reads the file, if one was given, into the command's options that were not, and returns what
+  /// is left for the flags. Throws Error for a file that cannot be read, for what is not
+  /// understood, and for a required option that neither gives.
+  toml::table apply();
+
+ private:
+  void hand_over(CLI::Option& option, const std::string& key, const toml::node& value) const;
+
+  CLI::App* command_ = nullptr;
+  const OptionFlags* flags_ = nullptr;
+  std::filesystem::path path_;
+  std::vector<CLI::Option*> required_;
+};
+
+/// A JSON object as a TOML document; null, which TOML has not, is "none".
+std::string to_toml(const nlohmann::ordered_json& json);
+
+/// Prints to the standard output, or throws std::runtime_error if that cannot be.
+void print(const std::string& text);
+
+/// A check for seeds and counts: a whole number that is not negative.
+std::string require_whole(const std::string& text);
+
+}  // namespace waggle::app

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace waggle::app {
+
+/// A line on the standard error that says how far some work is, how fast it goes and how long it
+/// will still take. Only where a person is looking: nothing is written unless that is a terminal.
+class ProgressLine {
+ public:
+  /// `unit` is what is counted, in the plural.
+  ProgressLine(std::string what, std::string unit, double total);
+  ~ProgressLine();  // leaves no trace
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// To be called as often as one likes; draws a few times a second.
+  void update(double done);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string what_, unit_;
+  double total_;
+  bool visible_;
+  bool drawn_ = false;
+  Clock::time_point start_, last_;
+};
+
+/// The text of such a line.
+std::string progress_text(const std::string& what, const std::string& unit, double done,
+                          double total, double seconds);
+
+/// Work was interrupted before there was anything to keep.
+struct Interrupted {};
+
+/// From here on, Ctrl-C (and a polite kill) only asks for the end: interrupted() becomes true and
+/// the command saves what it has. A second Ctrl-C ends the program at once.
+void heed_interrupts();
+bool interrupted();
+
+}  // namespace waggle::app

@@ -1,0 +1,133 @@
+#include "simulate_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <waggle/log.h>
+#include <waggle/model.h>
+#include <waggle/rollout.h>
+
+#include "core/check.h"
+#include "environments.h"
+#include "io/atomic_file.h"
+#include "option_flags.h"
+#include "progress.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+
+namespace {
+
+constexpr Index kChunk = 4096;  // rows held at a time
+
+struct SimulateCommand {
+  ConfigFile config;
+  OptionFlags flags;
+  std::string environment;
+  Index steps = 2000;
+  Index episode_steps = 0;
+  std::uint64_t seed = 0;
+  std::string policy = "initial";
+  std::filesystem::path out;
+
+  void run();
+};
+
+/// The policy of a model file, exploring as asked for.
+std::unique_ptr<Policy> learnt_policy(const Model& model, const BuiltIn& built_in,
+                                      const Exploration& exploration) {
+  require_controls(model, built_in);
+  exploration.validate(model.actions);
+  return std::make_unique<GreedyPolicy>(model.policy(Start::fresh, exploration));
+}
+
+void SimulateCommand::run() {
+  toml::table given = merge(config.apply(), flags);
+  require(steps >= 1, "--steps {}: must be at least 1", steps);
+  require(episode_steps >= 0, "--episode-steps {}: must not be negative", episode_steps);
+  Exploration exploration;
+  if (const toml::table* table = given["exploration"].as_table()) {
+    read_options(*table, exploration);
+    require(policy != "initial", "exploration is for a learnt policy: name a model with --policy");
+  }
+  given.erase("exploration");
+  BuiltIn built_in = make_built_in(environment, given);
+  double divergence_limit = RolloutOptions().divergence_limit;
+  if (policy != "initial") {
+    const Model model = load_model(policy);
+    built_in.initial = learnt_policy(model, built_in, exploration);
+    divergence_limit = model.divergence_limit;
+  }
+  if (out.has_parent_path()) require_writable_directory(out.parent_path());
+
+  Simulation simulation(*built_in.environment, seed, episode_steps);
+  LogWriter writer(out, simulation.spec(), episode_steps > 0);
+  heed_interrupts();
+  Index done = 0;
+  bool diverged = false;
+  double sum = 0.0;
+  {
+    ProgressLine progress("simulate " + environment, "rows", static_cast<double>(steps));
+    while (done < steps && !diverged && !interrupted()) {
+      Rollout part = simulation.run(*built_in.initial, {.steps = std::min(kChunk, steps - done),
+                                                        .divergence_limit = divergence_limit});
+      diverged = part.diverged;
+      done += part.trajectory.steps();
+      sum += part.trajectory.rewards().sum();
+      // Without a column to say so in, the last row just is the last.
+      if (diverged && episode_steps == 0) part.trajectory.end_episode(EpisodeEnd::none);
+      writer.write(part.trajectory);
+      progress.update(static_cast<double>(done));
+    }
+  }
+  writer.finish();
+  if (diverged) {
+    fmt::print(stderr,
+               "waggle: the policy lost the system after {} of {} rows: the log ends there\n", done,
+               steps);
+  }
+  if (interrupted()) {
+    fmt::print(stderr, "waggle: interrupted after {} of {} rows, which are saved\n", done, steps);
+  }
+  print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\n", out.string(), done, environment,
+                    simulation.spec().reward_name, sum / static_cast<double>(done)));
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "Run a built-in environment under a policy and log it");
+  auto options = std::make_shared<SimulateCommand>();
+  command->add_option("environment", options->environment, "bee-world or market-maker")->required();
+  command->add_option("--steps", options->steps, "rows to log")->capture_default_str();
+  command->add_option("--seed", options->seed, "of all randomness")
+      ->check(require_whole)
+      ->capture_default_str();
+  command
+      ->add_option("--policy", options->policy,
+                   "initial (the paper's π_0) or a model file (its learnt policy)")
+      ->capture_default_str();
+  command
+      ->add_option("--episode-steps", options->episode_steps,
+                   "start a new episode after so many steps; 0: never")
+      ->capture_default_str();
+  command->add_option("-o,--out", options->out, "the log to write, as CSV")->required();
+  options->flags.add(*command, Exploration(), "exploration", "Exploration of a learnt policy");
+  add_environment_flags(*command, options->flags);
+  options->config.add(*command, &options->flags);
+  command->footer(
+      "Row k holds the reward and observation seen at step k and the action then chosen.\n"
+      "Ctrl-C saves the rows so far (exit code 130).\n"
+      "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
+      "  waggle simulate bee-world --policy bee.safetensors --epsilon 0.1 -o more.csv");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace waggle::app
