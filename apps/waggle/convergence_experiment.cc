@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
+
+#include <boost/math/distributions/students_t.hpp>
 
 #include <waggle/waggle.h>
 
@@ -266,22 +269,29 @@ void add_slope(const std::string& name, const std::string& label, const std::vec
   }
   const double mean = slopes.mean();
   const auto count = static_cast<double>(slopes.size());
-  const double margin =
-      count > 1 ? 1.96 * std::sqrt((slopes.array() - mean).square().sum() / (count - 1) / count)
-                : 0.0;
+  std::optional<double> margin;  // one seed has none
+  if (count > 1) {
+    const double deviation = std::sqrt((slopes.array() - mean).square().sum() / (count - 1));
+    margin = boost::math::quantile(boost::math::students_t(count - 1), 0.975) * deviation /
+             std::sqrt(count);
+  }
   result.facts.push_back(
-      {name, fmt::format("  {}, ± {:.2f} (95 %)", label, margin), -0.5, mean, {}});
+      {name,
+       margin ? fmt::format("  {}, ± {:.2f} (95 %)", label, *margin) : fmt::format("  {}", label),
+       -0.5,
+       mean,
+       {}});
   result.facts.push_back({name + "_margin", "", {}, margin, {}});
 }
 
 Figure ladder_figure(const char* name, const char* variable, const std::vector<double>& ladder,
-                     const std::vector<Errors>& seeds) {
+                     std::uint64_t first_seed, const std::vector<Errors>& seeds) {
   const bool both = !seeds.front().estimation.empty();
   Figure figure{name, {variable, "seed", "error"}, {}};
   if (both) figure.columns.emplace_back("estimation_error");
   for (std::size_t s = 0; s < seeds.size(); ++s) {
     for (std::size_t i = 0; i < ladder.size(); ++i) {
-      figure.rows.push_back({ladder[i], static_cast<double>(s), seeds[s].total[i]});
+      figure.rows.push_back({ladder[i], static_cast<double>(first_seed + s), seeds[s].total[i]});
       if (both) figure.rows.back().push_back(seeds[s].estimation[i]);
     }
   }
@@ -312,8 +322,9 @@ void climb(const ReproduceOptions& options, const Progress& progress,
             &Errors::estimation, result);
   add_slope("slope_features", "slope of the error in N", features, by_features, &Errors::total,
             result);
-  result.figures = {ladder_figure(steps_figure, "steps", kSteps, by_steps),
-                    ladder_figure(features_figure, "features", features, by_features)};
+  result.figures = {
+      ladder_figure(steps_figure, "steps", kSteps, options.first_seed, by_steps),
+      ladder_figure(features_figure, "features", features, options.first_seed, by_features)};
 }
 
 }  // namespace

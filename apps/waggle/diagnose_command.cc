@@ -1,5 +1,7 @@
 #include "diagnose_command.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -29,6 +31,8 @@ struct DiagnoseCommand {
 
 struct Diagnosis {
   ReservoirOptions options;
+  Index units;  ///< with an activation
+  Activation activation;
   Index inputs;
   EchoStateReport report;
   MemoryCapacity memory;
@@ -51,14 +55,14 @@ std::string to_table(const Diagnosis& d) {
   const auto number = [](double value) { return fmt::format("{:.4g}", value); };
   const Contraction& measured = d.report.measured;
   const Index steps = measured.distances.size() - 1;
-  std::string text = fmt::format("{} {} units, seed {}, {} input{}\n",
-                                 d.options.units * d.options.members, name_of(d.options.activation),
-                                 d.options.seed, d.inputs, d.inputs == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} {} units, seed {}, {} input{}\n", d.units, name_of(d.activation),
+                  d.options.seed, d.inputs, d.inputs == 1 ? "" : "s");
   text += row("operator norm ‖A‖₂", number(d.report.operator_norm), "");
   text += row("spectral radius of A", number(d.report.spectral_radius), "");
   text += row("spectral radius with the leak", number(d.report.leaky_spectral_radius), "");
   text += row("bound on a step's contraction", number(d.report.contraction_bound),
-              d.report.guaranteed ? "below 1: the echo state property holds for every input"
+              d.report.guaranteed ? "the echo state property holds for every input"
                                   : "not below 1: it proves nothing");
   text += row("contraction measured, a step", number(measured.rate),
               measured.met ? fmt::format("two states met after {} steps", steps)
@@ -95,13 +99,20 @@ ordered_json to_json(const Diagnosis& d) {
 }
 
 void DiagnoseCommand::run() {
-  const ReservoirOptions options = flags.read().reservoir;
+  ReservoirOptions options = flags.read().reservoir;
   MemoryCapacityOptions probe = memory;
   probe.seed = options.seed;
   probe.validate();
+  if (auto& procedure = options.procedure_one; procedure && !procedure->input_bound) {
+    // No input that the memory is probed with is larger.
+    const double largest = std::max(std::abs(memory.lowest), std::abs(memory.highest));
+    procedure->input_bound = largest * std::sqrt(static_cast<double>(inputs) *
+                                                 static_cast<double>(procedure->delay + 1));
+  }
   const EchoStateNetwork network(options, inputs);
   const EchoStateReport report = check_echo_state(network, {.seed = options.seed});
-  const Diagnosis diagnosis{options, inputs, report, measure_memory(network, probe)};
+  const Diagnosis diagnosis{options, network.nonlinear_units(),     network.activation(), inputs,
+                            report,  measure_memory(network, probe)};
   print(json ? to_json(diagnosis).dump(2) + "\n" : to_table(diagnosis));
 }
 

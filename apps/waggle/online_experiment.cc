@@ -63,14 +63,6 @@ Problem market_maker(std::uint64_t seed) {
           simulation.run(policy, {.steps = learner.steps}).trajectory, learner.value.discount};
 }
 
-Trajectory first_rows(const Trajectory& log, Index rows) {
-  Trajectory head(log.action_size(), log.observation_size());
-  for (Index k = 0; k < std::min(rows, log.steps()); ++k) {
-    head.append(log.rewards()[k], log.actions().col(k), log.observations().col(k), log.end(k));
-  }
-  return head;
-}
-
 /// How good W is, as LSTD sees it.
 class Judge {
  public:
@@ -130,7 +122,8 @@ std::vector<Metric> evaluation_metrics() {
 /// One seed's numbers, and, if wanted, the data of its figures.
 SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
                           const OnlineEvaluation& task, std::vector<Figure>* figures) {
-  const Trajectory head = first_rows(problem.log, task.burn_in);
+  Trajectory head(problem.log.action_size(), problem.log.observation_size());
+  head.append(problem.log, 0, std::min(task.burn_in, problem.log.steps()));
   const EchoStateNetwork network = EchoStateNetwork(drawn, problem.layout.size())
                                        .with_input_scaling(measure_inputs(problem.layout, head));
   const TdMoments first = td_moments(network, problem.layout, head, problem.discount, task.washout);

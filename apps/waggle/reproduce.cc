@@ -32,6 +32,11 @@ void ReproduceOptions::validate() const {
     if (file.learner_names().empty()) continue;
     if (experiment == name || experiment == "all") file.learner(learner);
   }
+  const bool has_learners =
+      experiment == "all" || experiment == "bee-world" || experiment == "market-maker";
+  if (!has_learners && learner != ReproduceOptions{}.learner) {
+    throw Error(fmt::format("--learner {}: {} has learners of its own", learner, experiment));
+  }
   if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
   if (seeds > kMostSeeds) {
     throw Error(fmt::format("--seeds {}: must be at most {}", seeds, kMostSeeds));

@@ -98,15 +98,15 @@ struct OnlineValueOptions {
 ///     recursive         W ← W + g e_k,             g = Cφ_k / (f + (φ_k − γφ'_k)ᵀCφ_k),
 ///                       C ← (C − g (φ_k − γφ'_k)ᵀC) / f
 ///
-/// with P = I or MᵀM = Σ⁺, C_0 = I/λ and f the forgetting. Σ is measured on all steps and P made
-/// anew whenever their number has doubled, from at most a quarter as many directions as there were
-/// steps. With f = 1, `recursive` is at every step the solution of LSTD with that λ. What φ'_k is,
-/// the caller says: the features that followed (TD) or those of the best action (the algorithm's
-/// max). No allocation in `update`.
+/// with P = I or MᵀM = Σ⁺, C_0 = I/λ and f the forgetting; α_k φ_kᵀPφ_k is kept to 1 at most. Σ is
+/// measured on all steps and P made anew whenever their number has doubled, from at most a quarter
+/// as many directions as there were steps. With f = 1, `recursive` is at every step the solution of
+/// LSTD with that λ. What φ'_k is, the caller says: the features that followed (TD) or those of the
+/// best action (the algorithm's max). No allocation in `update`.
 class OnlineValue {
  public:
-  /// `second_moments` is Σ, measured on `samples` steps of some first experience. Throws Error for
-  /// bad options, if Σ is not square, finite and non-zero, or if samples < 1.
+  /// `second_moments` is Σ, measured beforehand on the first `samples` of the steps to come. Throws
+  /// Error for bad options, if Σ is not square, finite and non-zero, or if samples < 1.
   OnlineValue(const OnlineValueOptions& options,
               const Eigen::Ref<const Eigen::MatrixXd>& second_moments, Eigen::Index samples);
 

@@ -84,8 +84,8 @@ struct ReservoirOptions {
   double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
   std::optional<double> operator_norm = 1.0;          ///< rescale A to this ‖A‖₂
   std::optional<double> spectral_radius = std::nullopt;  ///< or to this max |eigenvalue|
-  /// Draw the weights by Procedure 1 instead. The options above are then left at their defaults:
-  /// it has its own.
+  /// Draw the weights by Procedure 1 instead: ReLU units without a leak, its own sizes and scales.
+  /// None of the options above is then used.
   std::optional<ProcedureOne> procedure_one = std::nullopt;
   /// K ≥ 1 independent networks, side by side in one state: an ensemble.
   int members = 1;
@@ -186,6 +186,8 @@ class EchoStateNetwork final : public ReservoirSystem {
   Eigen::Index members() const { return static_cast<Eigen::Index>(blocks_.size()); }
   /// n of one member.
   Eigen::Index member_units() const { return member_units_; }
+  /// Whether it was drawn by Procedure 1.
+  bool is_delay_line() const { return blocks_.front().delayed.has_value(); }
 
  private:
   using Block = NetworkWeights::Block;

@@ -65,16 +65,28 @@ void require_writable_directory(const fs::path& directory) {
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  // A link stays a link: what it points to is replaced. A pipe or a device cannot be replaced.
+  std::error_code error;
+  if (fs::is_symlink(path_, error)) path_ = fs::weakly_canonical(path_, error);
+  const fs::file_status status = fs::status(path_, error);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    direct_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (direct_ < 0) fail(path_, errno);
+    return;
+  }
   const fs::path directory = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   temporary_ = std::make_unique<TemporaryFile>(directory);
   if (!temporary_->is_open()) fail(path_, errno);
 }
 
-AtomicFile::~AtomicFile() = default;
+AtomicFile::~AtomicFile() {
+  if (direct_ >= 0) close(direct_);
+}
 
 void AtomicFile::write(std::string_view part) {
   while (!part.empty()) {
-    const ssize_t written = ::write(temporary_->descriptor(), part.data(), part.size());
+    const int descriptor = direct_ >= 0 ? direct_ : temporary_->descriptor();
+    const ssize_t written = ::write(descriptor, part.data(), part.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail(path_, errno);
     part.remove_prefix(static_cast<std::size_t>(written));
@@ -82,6 +94,7 @@ void AtomicFile::write(std::string_view part) {
 }
 
 void AtomicFile::commit() {
+  if (direct_ >= 0) return;
   if (fsync(temporary_->descriptor()) != 0) fail(path_, errno);
   if (std::rename(temporary_->path().c_str(), path_.c_str()) != 0) fail(path_, errno);
   temporary_->keep();

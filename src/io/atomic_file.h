@@ -10,7 +10,8 @@ namespace waggle {
 void require_writable_directory(const std::filesystem::path& directory);
 
 /// A file that appears whole or not at all: written into a temporary beside it, which commit()
-/// flushes to the disk and renames over it. Without commit() the old file, if any, is untouched.
+/// flushes to the disk and renames over it. Without commit() the old file, if any, is untouched. A
+/// link is followed; what is no file, a pipe or a device, is written to as it is.
 ///
 /// All throw std::runtime_error naming the path and the reason (the disk may be full): no fault of
 /// the input, so not an Error.
@@ -18,6 +19,8 @@ class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view part);
   void commit();
@@ -25,6 +28,7 @@ class AtomicFile {
  private:
   std::filesystem::path path_;
   std::unique_ptr<class TemporaryFile> temporary_;
+  int direct_ = -1;  // a descriptor of what is no file
 };
 
 /// Writes a file as a whole: AtomicFile in one go.

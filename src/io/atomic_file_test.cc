@@ -5,7 +5,9 @@
 #include <iterator>
 #include <string>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "expect_error.h"
@@ -43,6 +45,25 @@ TEST_F(AtomicFile, WritesReplacesAndLeavesNothingElse) {
   write_file(path, "");
   EXPECT_EQ(read(path), "");
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "deep"), {}), 1);
+}
+
+TEST_F(AtomicFile, ALinkIsFollowedAndAPipeIsWrittenTo) {
+  require_writable_directory(directory_);
+  write_file(directory_ / "target", "old");
+  fs::create_symlink("target", directory_ / "link");
+  write_file(directory_ / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(directory_ / "link"));
+  EXPECT_EQ(read(directory_ / "target"), "new");
+
+  const fs::path pipe = directory_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_file(pipe, "through");
+  char text[16] = {};
+  EXPECT_EQ(::read(reader, text, sizeof text), 7);
+  EXPECT_STREQ(text, "through");
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
 TEST_F(AtomicFile, AFailureLeavesTheOldFile) {

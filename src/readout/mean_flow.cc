@@ -34,7 +34,7 @@ MeanFlow integrate_mean_flow(const Ref<const MatrixXd>& system, const Ref<const 
           system.rows(), system.cols(), n);
   require(system.allFinite() && target.allFinite(), "the flow's moments are not finite");
   const linalg::LinearSolution solution = linalg::solve(system, target);
-  require(solution.reciprocal_condition > 0.0,
+  require(solution.reciprocal_condition > std::numeric_limits<double>::epsilon(),
           "the flow's system is singular: whiten the features, or add a ridge");
 
   MeanFlow flow;

@@ -174,7 +174,7 @@ double OnlineValue::update(const Ref<const VectorXd>& features, double reward,
     // on would do so; once α is small, none does.
     const double step = std::min(options_.steps.at(steps_) / unit_, 1.0 / features.dot(direction_));
     if (features.dot(direction_) > 0.0) weights_ += (step * error) * direction_;
-    if (whitening_) {
+    if (whitening_ && steps_ >= samples_) {  // else it is in them already
       moments_.noalias() += features * features.transpose();
       if (++samples_ == next_metric_) make_metric();
     }

@@ -209,7 +209,7 @@ TEST(MeanFlow, WhitenedItNeverDecaysMoreSlowlyThanTheLemmaSays) {
   EXPECT_LT(flow.distances.back(), 1e-3 * flow.distances.front());
 }
 
-TEST(Errata, TheLemmaHoldsWithoutItsConditionAtASlowerRate) {
+TEST(Errata, TheLemmaHoldsWithoutItsCondition) {
   const BeeLog bees(20000, 3);
   const LemmaConditions raw = lemma_conditions(bees.sigma(), 0.5);
   EXPECT_FALSE(raw.hold());  // δ < 0: the Lemma as printed says nothing

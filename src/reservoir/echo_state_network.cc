@@ -73,6 +73,8 @@ MatrixXd rotation(const MatrixXd& random) {
   return q;
 }
 
+constexpr Index kMostUnits = 100'000;  // a dense A of more would not fit in any memory
+
 constexpr std::uint64_t kBiasStream = 0;
 constexpr std::uint64_t kInputStream = 1;
 constexpr std::uint64_t kRecurrentStream = std::uint64_t{1} << 32;
@@ -94,8 +96,10 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 }  // namespace
 
 void ProcedureOne::validate() const {
-  require(features >= 1, "procedure_one: features = {}: must be at least 1", features);
-  require(delay >= 0, "procedure_one: delay = {}: must not be negative", delay);
+  require(features >= 1 && features <= kMostUnits,
+          "procedure_one: features = {}: must be in [1, {}]", features, kMostUnits);
+  require(delay >= 0 && delay <= kMostUnits, "procedure_one: delay = {}: must be in [0, {}]", delay,
+          kMostUnits);
   require(radius > 0.0 && std::isfinite(radius),
           "procedure_one: radius = {}: must be positive and finite", radius);
   if (input_bound) {
@@ -115,7 +119,13 @@ double input_bound(const Ref<const MatrixXd>& z, Index delay) {
 }
 
 void ReservoirOptions::validate() const {
-  require(units >= 1, "units = {}: must be at least 1", units);
+  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
+          kMostUnits);
+  if (procedure_one) {
+    procedure_one->validate();
+    return;
+  }
+  require(units >= 1 && units <= kMostUnits, "units = {}: must be in [1, {}]", units, kMostUnits);
   require_leak(leak);
   if (slowest_leak) {
     require(*slowest_leak > 0.0 && *slowest_leak <= leak,
@@ -125,27 +135,19 @@ void ReservoirOptions::validate() const {
   require_scaling("input_scaling", input_scaling);
   require_scaling("bias_scaling", bias_scaling);
   require(!orthogonal || density == 1.0, "density = {}: an orthogonal matrix is dense", density);
-  require(members >= 1, "members = {}: must be at least 1", members);
   require(density > 0.0 && density <= 1.0, "density = {}: must be in (0, 1]", density);
   require(!(operator_norm && spectral_radius),
           "operator_norm = {} and spectral_radius = {}: give one of them, not both",
           operator_norm.value_or(0.0), spectral_radius.value_or(0.0));
-  if (procedure_one) {
-    procedure_one->validate();
-    const ReservoirOptions defaults;
-    require(activation == Activation::relu && leak == 1.0 && !slowest_leak && !orthogonal &&
-                density == 1.0 && !spectral_radius && units == defaults.units,
-            "procedure_one: draws ReLU units without a leak and has its own sizes; leave units, "
-            "activation, leak, orthogonal, density and spectral_radius at their defaults");
-  }
   if (operator_norm) require_scaling("operator_norm", *operator_norm);
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
 EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs)
-    : activation_(options.activation) {
+    : activation_(options.procedure_one ? Activation::relu : options.activation) {
   options.validate();
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
+  require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
   member_units_ =
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
@@ -156,8 +158,8 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
   for (Index member = 0; member < options.members; ++member) {
     procedure ? draw_procedure_one(options, member) : draw(options, member);
   }
-  leak_.setConstant(nonlinear_units(), options.leak);
-  if (options.slowest_leak && n > 1) {
+  leak_.setConstant(nonlinear_units(), procedure ? 1.0 : options.leak);
+  if (options.slowest_leak && !procedure && n > 1) {
     const double low = std::log(*options.slowest_leak);
     const double high = std::log(options.leak);
     for (Index i = 0; i < leak_.size(); ++i) {

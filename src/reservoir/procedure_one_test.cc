@@ -170,6 +170,17 @@ TEST(ProcedureOne, LearnersTakeItByAnOption) {
   EXPECT_GT(simulation.run(policy, {.steps = 2000}).trajectory.rewards().mean(), 1.35);
 }
 
+TEST(ProcedureOne, OptionsOfOtherReservoirsAreNotUsed) {
+  ReservoirOptions other = procedure_one(4, 2, 1.0, 3.0);
+  other.activation = Activation::tanh;
+  other.leak = 0.3;
+  other.spectral_radius = 0.9;
+  const EchoStateNetwork network(other, 1), plain(procedure_one(4, 2, 1.0, 3.0), 1);
+  EXPECT_EQ(network.activation(), Activation::relu);
+  EXPECT_EQ(network.leak(), plain.leak());
+  EXPECT_EQ(network.input(), plain.input());
+}
+
 TEST(ProcedureOne, BadOptionsAreRefusedByName) {
   expect_error([] { EchoStateNetwork(procedure_one(0, 1, 1.0, 1.0), 1); }, "features = 0");
   expect_error([] { EchoStateNetwork(procedure_one(1, -1, 1.0, 1.0), 1); }, "delay = -1");
@@ -181,8 +192,9 @@ TEST(ProcedureOne, BadOptionsAreRefusedByName) {
   ReservoirOptions options = procedure_one(1, 1, 1.0, 1.0);
   options.procedure_one->input_bound.reset();
   expect_error([&] { EchoStateNetwork(options, 1); }, "input_bound");
-  options.activation = Activation::tanh;
-  expect_error([&] { EchoStateNetwork(options, 1); }, "procedure_one", "activation");
+  options.procedure_one->input_bound = 1.0;
+  options.procedure_one->delay = Index{1} << 40;
+  expect_error([&] { EchoStateNetwork(options, 1); }, "delay = 1099511627776");
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
     change(options);
     EchoStateNetwork(options, 1);
   };
-  expect_error([&] { with([](auto& o) { o.units = 0; }); }, "units = 0", "at least 1");
+  expect_error([&] { with([](auto& o) { o.units = 0; }); }, "units = 0", "[1, 100000]");
   expect_error([&] { with([](auto& o) { o.leak = 0.0; }); }, "leak = 0", "(0, 1]");
   expect_error([&] { with([](auto& o) { o.leak = kNan; }); }, "leak = nan");
   expect_error([&] { with([](auto& o) { o.density = 1.5; }); }, "density = 1.5");
