@@ -123,4 +123,21 @@ TEST_F(Cli, ThreadsDoNotChangeABit) {
   EXPECT_EQ(one.out, run(command + "3").out);
 }
 
+TEST_F(Cli, OnlineLearningIsMeasuredAgainstLstd) {
+  const Outcome outcome = run("reproduce online --seeds 1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json experiments = json::parse(outcome.out)["experiments"];
+  ASSERT_EQ(experiments.size(), 3u);
+  for (int i : {0, 1}) {
+    const json& metrics = experiments[i]["metrics"];
+    const auto median = [&](const char* name) { return metrics[name]["median"].get<double>(); };
+    EXPECT_NEAR(median("recursive_ratio"), 1.0, 0.05);
+    EXPECT_LT(median("whitened_ratio"), 0.9 * median("plain_ratio"));
+    EXPECT_LT(median("rate"), 0.0);
+    EXPECT_GE(median("slowest_rate"), median("whitened_rate"));
+    EXPECT_FALSE(experiments[i]["warnings"].empty());  // why the plain form does not get there
+  }
+  EXPECT_GT(experiments[2]["metrics"]["nectar_8000_10000"]["median"], 1.55);
+}
+
 }  // namespace

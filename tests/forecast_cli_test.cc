@@ -130,7 +130,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused(forecast + "--closed-loop -1", "--closed-loop -1");
   expect_refused(forecast + "--units 0", "units = 0");
   expect_refused(forecast + "--units 99999999999999999999", "units", "whole number");
-  expect_refused(forecast + "--members 4294967297", "members = 4294967297", "range");
+  expect_refused(forecast + "--members 4294967297", "members = 4294967297", "too large");
   expect_refused(forecast + "--ridge 1e999", "ridge", "number");
   expect_refused(forecast + "--leak=nan", "leak = nan");
   expect_refused(forecast + "--activation gelu", "gelu", "tanh");

@@ -11,6 +11,7 @@ namespace waggle {
 namespace {
 
 using Eigen::MatrixXd;
+using Eigen::VectorXd;
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
@@ -145,6 +146,46 @@ TEST(Errata, TheSpectralRadiusAtUnitNormIsAboutAHalf) {
   const EchoStateNetwork network(ReservoirOptions{}, 2);
   EXPECT_NEAR(operator_norm(network.recurrent()), 1.0, 1e-12);
   EXPECT_NEAR(spectral_radius(network.recurrent()), 0.5, 0.05);
+}
+
+TEST(Theorems, LstdsEstimationErrorFallsWithTheRootOfTheSteps) {
+  // The market maker under π_0, a network of Procedure 1. A hundred times the steps, a tenth of the
+  // error.
+  MarketMaker market;
+  const double gamma = std::exp(-1.0);
+  const InputLayout layout = InputLayout::of(market.spec());
+  const auto log = [&](std::uint64_t seed, Eigen::Index steps) {
+    MarketMaker own;
+    Simulation simulation(own, seed);
+    LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
+    return simulation.run(initial, {.steps = steps}).trajectory;
+  };
+  const Trajectory held_out = log(99, 5000);
+  const InputScaling scaling = measure_inputs(layout, held_out);
+  ReservoirOptions options;
+  options.procedure_one = ProcedureOne{.features = 5, .delay = 0, .radius = 1.0};
+  options.procedure_one->input_bound = measure_input_bound(layout, held_out, scaling, 0);
+  options.direct_inputs = true;
+  const EchoStateNetwork network =
+      EchoStateNetwork(options, layout.size()).with_input_scaling(scaling);
+  const auto values = [&](const Trajectory& data) {
+    const VectorXd w = fit_value(network, layout, data,
+                                 {.discount = gamma,
+                                  .solve = {.ridge = 1e-6, .scale = RidgeScale::relative},
+                                  .washout = 1})
+                           .weights;
+    return values_along(network, layout, held_out, VectorXd::Zero(network.units()), w);
+  };
+  const VectorXd limit = values(log(98, 2'000'000));
+  const auto median_error = [&](Eigen::Index steps) {
+    std::vector<double> errors;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      errors.push_back((values(log(seed, steps)) - limit).norm());
+    }
+    return median(errors);
+  };
+  const double slope = std::log(median_error(100'000) / median_error(1000)) / std::log(100.0);
+  EXPECT_NEAR(slope, -0.5, 0.15);
 }
 
 }  // namespace

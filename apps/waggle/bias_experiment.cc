@@ -63,18 +63,6 @@ double root_mean_square(const std::vector<double>& values, double about) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-/// The least-squares slope of log error on log length.
-double log_slope(const std::vector<double>& errors) {
-  const auto count = static_cast<Index>(kCount);
-  VectorXd x(count), y(count);
-  for (Index i = 0; i < count; ++i) {
-    x[i] = std::log(static_cast<double>(kLengths[i]));
-    y[i] = std::log(errors[static_cast<std::size_t>(i)]);
-  }
-  x.array() -= x.mean();
-  return x.dot(y) / x.squaredNorm();
-}
-
 }  // namespace
 
 ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress) {
@@ -90,15 +78,13 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
   });
   estimates.resize(done);
 
-  ExperimentResult result;
-  result.experiment = "bias";
-  result.learner = "lstd and bellman_residual";
+  ExperimentResult result = start_result(options, "bias", "lstd and bellman_residual");
   result.options = {{"environment", to_json(environment)},
                     {"initial_policy", to_json(policy)},
                     {"discount", discount}};
-  result.first_seed = options.first_seed;
   result.seeds = static_cast<int>(done);
   Figure figure{"bias", {"steps", "exact", "lstd_error", "bellman_residual_error"}, {}};
+  const std::vector<double> lengths(std::begin(kLengths), std::end(kLengths));
   std::vector<double> lstd_errors, residual_errors;
   for (std::size_t i = 0; i < kCount; ++i) {
     Metric lstd{fmt::format("p_lstd_{}", kLengths[i]),
@@ -125,12 +111,12 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
   result.facts = {{"lstd_slope",
                    "  log-log slope of LSTD's error in the steps",
                    {},
-                   log_slope(lstd_errors),
+                   log_slope(lengths, lstd_errors),
                    -0.5},
                   {"bellman_residual_slope",
                    "  … of the Bellman residual's",
                    {},
-                   log_slope(residual_errors),
+                   log_slope(lengths, residual_errors),
                    {}}};
   result.figures = {std::move(figure)};
   return result;

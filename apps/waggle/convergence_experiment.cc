@@ -54,18 +54,6 @@ double rms(const MatrixXd& errors) {
   return std::sqrt(errors.squaredNorm() / static_cast<double>(errors.size()));
 }
 
-/// The least-squares slope of log error on log x.
-double log_slope(const std::vector<double>& x, const std::vector<double>& errors) {
-  const auto count = static_cast<Index>(x.size());
-  VectorXd u(count), v(count);
-  for (Index i = 0; i < count; ++i) {
-    u[i] = std::log(x[static_cast<std::size_t>(i)]);
-    v[i] = std::log(errors[static_cast<std::size_t>(i)]);
-  }
-  u.array() -= u.mean();
-  return u.dot(v) / u.squaredNorm();
-}
-
 // Theorem 1.
 
 SupervisedOptions supervised(const ConvergenceTask& task, Index features, std::uint64_t seed) {
@@ -300,16 +288,6 @@ Figure ladder_figure(const char* name, const char* variable, const std::vector<d
   return figure;
 }
 
-ExperimentResult start(const ReproduceOptions& options, const char* name, const char* learner) {
-  ExperimentResult result;
-  result.experiment = name;
-  result.learner = learner;
-  result.paper_column = "conjectured";
-  result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
-  return result;
-}
-
 /// Runs both ladders of one theorem for every seed and writes them up.
 void climb(const ReproduceOptions& options, const Progress& progress,
            const std::vector<double>& features,
@@ -351,7 +329,8 @@ std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& opti
                       paper.read<reference::NoisyLinearPolicy>("initial_policy"),
                       paper.learner("paper").value.discount};
 
-  ExperimentResult first = start(options, "convergence-theorem-1", "least squares");
+  ExperimentResult first = start_result(options, "convergence-theorem-1", "least squares");
+  first.paper_column = "conjectured";
   first.options = {{"hidden_markov", to_json(process)}, {"task", to_json(task_1)}};
   climb(
       options, progress, kFeatures1,
@@ -360,7 +339,8 @@ std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& opti
       "theorem_1_steps", "theorem_1_features", first);
   if (interrupted()) return {std::move(first)};
 
-  ExperimentResult second = start(options, "convergence-theorem-2", "lstd");
+  ExperimentResult second = start_result(options, "convergence-theorem-2", "lstd");
+  second.paper_column = "conjectured";
   second.options = {{"environment", to_json(market.environment)},
                     {"policy", to_json(market.policy)},
                     {"discount", market.discount},

@@ -187,20 +187,10 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   return outcome;
 }
 
-ExperimentResult start(const ReproduceOptions& options, const std::string& name,
-                       const std::string& learner) {
-  ExperimentResult result;
-  result.experiment = name;
-  result.learner = learner;
-  result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
-  return result;
-}
-
 ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progress,
                           const OnlineEvaluation& task, const std::string& name,
                           Problem (*problem)(std::uint64_t)) {
-  ExperimentResult result = start(options, "online-" + name, "online value of π_0");
+  ExperimentResult result = start_result(options, "online-" + name, "online value of π_0");
   result.options = {{"evaluation", to_json(task)},
                     {"reservoir", to_json(ExperimentFile(name).learner("standardised").reservoir)}};
   result.metrics = evaluation_metrics();
@@ -232,7 +222,8 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
   const ExperimentFile bees("bee-world");
   const auto environment = bees.read<BeeWorldOptions>("environment");
   const auto task = file.read<OnlineOptions>("control");
-  ExperimentResult result = start(options, "online-control", "online, while it plays Bee World");
+  ExperimentResult result =
+      start_result(options, "online-control", "online, while it plays Bee World");
   result.options = {{"environment", to_json(environment)}, {"control", to_json(task)}};
   const double optimum =
       reference::optimal_flight({.world = environment, .discount = task.value.discount})

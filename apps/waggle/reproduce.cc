@@ -43,6 +43,16 @@ void ReproduceOptions::validate() const {
   if (threads < 0) throw Error(fmt::format("--threads {}: must not be negative", threads));
 }
 
+ExperimentResult start_result(const ReproduceOptions& options, const std::string& experiment,
+                              const std::string& learner) {
+  ExperimentResult result;
+  result.experiment = experiment;
+  result.learner = learner;
+  result.first_seed = options.first_seed;
+  result.seeds = options.seeds;
+  return result;
+}
+
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
                           const Progress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run) {

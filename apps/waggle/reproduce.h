@@ -25,6 +25,10 @@ using Progress = std::function<void(const std::string& what, int done, int total
 
 std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress);
 
+/// An empty result of these seeds.
+ExperimentResult start_result(const ReproduceOptions& options, const std::string& experiment,
+                              const std::string& learner);
+
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
 /// many of them, from the first on, were done: fewer if interrupted. Throws Interrupted if that is
 /// none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <Eigen/Core>
 #include <fmt/format.h>
 
 #include <waggle/version.h>
@@ -35,6 +36,14 @@ double quantile(std::vector<double> values, double q) {
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, values.size() - 1);
   return std::lerp(values[below], values[above], place - static_cast<double>(below));
+}
+
+double log_slope(const std::vector<double>& x, const std::vector<double>& errors) {
+  const auto logarithms = [](const std::vector<double>& values) {
+    return Eigen::Map<const Eigen::ArrayXd>(values.data(), std::ssize(values)).log().eval();
+  };
+  const Eigen::ArrayXd u = logarithms(x) - logarithms(x).mean();
+  return (u * logarithms(errors)).sum() / u.square().sum();
 }
 
 namespace {

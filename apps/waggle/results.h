@@ -55,6 +55,9 @@ struct ExperimentResult {
   std::vector<Figure> figures;  ///< of the first seed
 };
 
+/// The least-squares slope of log error on log x: errors ∝ x^slope.
+double log_slope(const std::vector<double>& x, const std::vector<double>& errors);
+
 /// What is kept of one seed's run.
 struct SeedOutcome {
   std::vector<double> values = {};  ///< one for each of the result's metrics; none if it diverged

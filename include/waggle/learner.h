@@ -60,11 +60,13 @@ struct LearnRound {
 /// A learnt controller, and everything that made it.
 struct Learnt {
   LearnOptions options;
-  Trajectory experience;
+  Trajectory experience;  ///< all of it; empty if it was a stream
+  ExperienceSummary summary;
   std::vector<LearnRound> rounds;
   InputLayout layout;
   ActionSpace actions;  ///< as searched by the policy: bounded where it has to be
   std::shared_ptr<const EchoStateNetwork> reservoir;  ///< with the input scaling folded in
+  std::optional<InputScaling> scaling;                ///< that scaling, if there was one
   ValueFit value;
   std::vector<std::string> warnings;  ///< for a person: too little data, no convergence, divergence
 
@@ -81,7 +83,13 @@ struct Learnt {
 /// policy. Throws Error for bad options.
 Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options);
 
-/// Learns from a log alone, as one round; `steps`, `rounds` and exploration are not used.
+/// Learns from a log alone, as one round; `steps`, `rounds` and exploration are not used. A stream
+/// is read once for every pass, so that memory does not grow with it: three times to look at it,
+/// and once or twice for the value and for every sweep. Throws Error for bad options, and for a log
+/// that is empty or does not fit.
+Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
+                      const LearnOptions& options);
+/// From one in memory, which the result carries.
 Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log,
                       const LearnOptions& options);
 

@@ -26,15 +26,6 @@ struct Provenance {
   Eigen::Index episodes = 0;
 };
 
-/// What each channel did in the experience: the reward, every number of an action, every
-/// observation, in this order. Actions that were never taken are left out.
-struct ChannelRanges {
-  Eigen::VectorXd minimum;
-  Eigen::VectorXd maximum;
-  Eigen::VectorXd mean;
-  Eigen::VectorXd deviation;  ///< standard deviation
-};
-
 /// Where a policy starts from.
 enum class Start {
   fresh,           ///< an episode's beginning
@@ -81,6 +72,10 @@ struct ModelOptions {
 /// the environment is another.
 Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
                  const Provenance& provenance = {}, const ModelOptions& options = {});
+/// The same for what was learnt from a stream, which confidence reads once more.
+Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
+                 TrajectorySource& experience, const Provenance& provenance = {},
+                 const ModelOptions& options = {});
 
 /// The version of the file format that is written, and the newest that is read.
 inline constexpr int kModelFormatVersion = 1;

@@ -104,10 +104,12 @@ struct InputScaling {
 
   /// Leaves `inputs` channels as they are.
   static InputScaling none(Eigen::Index inputs);
+  /// By mean and standard deviation; a channel that never changes gets spread 1, since there is
+  /// nothing to scale it by.
+  static InputScaling by(Eigen::VectorXd mean, const Eigen::VectorXd& variance);
 };
 
-/// Mean and standard deviation of every row. A row that never changes gets spread 1, since there is
-/// nothing to scale it by. Throws Error if there is no column.
+/// By the mean and variance of every row. Throws Error if there is no column.
 InputScaling measure_scaling(const Eigen::Ref<const Eigen::MatrixXd>& columns);
 
 /// The weights of an echo state network as plain data, to be saved and restored: from the same

@@ -113,29 +113,77 @@ struct InputLayout {
 /// discrete, only whole numbers among the choices.
 void require_fit(const InputLayout& layout, const Trajectory& trajectory);
 
-/// Mean and standard deviation of every input channel over a trajectory, terminated rows apart
-/// (their action was never taken). A channel that never changes gets spread 1, since there is
-/// nothing to scale it by. Throws Error for an empty one.
-InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory);
+/// What each channel did: the reward, every number of an action, every observation, in this order.
+/// Actions that were never taken are left out.
+struct ChannelRanges {
+  Eigen::VectorXd minimum;
+  Eigen::VectorXd maximum;
+  Eigen::VectorXd mean;
+  Eigen::VectorXd deviation;  ///< standard deviation
+};
 
-/// ProcedureOne::input_bound over a trajectory: the largest norm of T₀+1 consecutive inputs of one
-/// episode, each scaled. Throws Error for an empty trajectory.
-double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,
+/// What can be said of an experience after one pass.
+struct ExperienceSummary {
+  Eigen::Index rows = 0;
+  Eigen::Index episodes = 0;
+  ChannelRanges ranges;
+};
+
+// Everything below reads a source from its first row on, in memory that does not grow with it. Each
+// also takes a trajectory in memory, and throws Error if there are no rows or they do not fit.
+
+/// Throws Error if there are no rows.
+ExperienceSummary summarise(TrajectorySource& source);
+
+/// Mean and standard deviation of every input channel, terminated rows apart (their action was
+/// never taken). A channel that never changes gets spread 1, since there is nothing to scale it by.
+InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source);
+
+/// ProcedureOne::input_bound: the largest norm of T₀+1 consecutive inputs of one episode, each
+/// scaled.
+double measure_input_bound(const InputLayout& layout, TrajectorySource& source,
                            const InputScaling& scaling, Eigen::Index delay);
 
 /// Some consecutive steps of one episode, and the states they led through.
 struct StateBlock {
-  Eigen::Index first;                        ///< row of the trajectory
+  Eigen::Index first;                        ///< row, counted from the first of all
   Eigen::Index first_in_episode;             ///< the same, counted from the episode's start
   Eigen::Ref<const Eigen::MatrixXd> states;  ///< n × (m+1): x_first … x_{first+m}
+  const Trajectory& chunk;                   ///< where the rows are
+  Eigen::Index row;                          ///< of the first in it
+
+  Eigen::Index steps() const { return states.cols() - 1; }  ///< m
+  double reward(Eigen::Index i) const { return chunk.rewards()[row + i]; }
+  /// Whether step i terminated its episode; only the last may.
+  bool terminated(Eigen::Index i) const { return chunk.end(row + i) == EpisodeEnd::terminated; }
 };
 
-/// Drives the reservoir through a trajectory and hands the states over in blocks, in order; never
-/// holds more than one block. `state` is where to start and, afterwards, where it ended; after an
-/// episode's end the state is 0. Throws Error if the trajectory is empty or does not fit.
+/// Drives the reservoir through the rows and hands the states over in blocks, in order; never holds
+/// more than one block. `state` is where to start and, afterwards, where it ended; after an
+/// episode's end the state is 0.
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
-                    const Trajectory& trajectory, Eigen::VectorXd& state,
+                    TrajectorySource& source, Eigen::VectorXd& state,
                     const std::function<void(const StateBlock&)>& visit);
+
+inline ExperienceSummary summarise(const Trajectory& trajectory) {
+  TrajectoryChunks source(trajectory);
+  return summarise(source);
+}
+inline InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory) {
+  TrajectoryChunks source(trajectory);
+  return measure_inputs(layout, source);
+}
+inline double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,
+                                  const InputScaling& scaling, Eigen::Index delay) {
+  TrajectoryChunks source(trajectory);
+  return measure_input_bound(layout, source, scaling, delay);
+}
+inline void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
+                           const Trajectory& trajectory, Eigen::VectorXd& state,
+                           const std::function<void(const StateBlock&)>& visit) {
+  TrajectoryChunks source(trajectory);
+  for_each_block(reservoir, layout, source, state, visit);
+}
 
 /// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
 Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,

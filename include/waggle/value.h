@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -51,18 +52,36 @@ struct ValueFit {
 /// where φ_{k+1} counts as 0 if row k terminated its episode. Starts from x = 0. Throws Error for
 /// invalid options, data that does not fit, or when washout leaves no row.
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                   const Trajectory& trajectory, const ValueOptions& options);
+                   TrajectorySource& source, const ValueOptions& options);
+inline ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                          const Trajectory& trajectory, const ValueOptions& options) {
+  TrajectoryChunks source(trajectory);
+  return fit_value(reservoir, layout, source, options);
+}
 
 /// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows after the washout, from
 /// x = 0. Throws Error if the sizes differ or no row is left.
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     const Trajectory& trajectory, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                     TrajectorySource& source, const Eigen::Ref<const Eigen::VectorXd>& weights,
                      double discount, Eigen::Index washout = 0);
+inline double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
+                            const Trajectory& trajectory,
+                            const Eigen::Ref<const Eigen::VectorXd>& weights, double discount,
+                            Eigen::Index washout = 0) {
+  TrajectoryChunks source(trajectory);
+  return bellman_error(reservoir, layout, source, weights, discount, washout);
+}
 
 /// LSTD's moments along a trajectory, from x = 0, the washout of each episode left out. Throws as
 /// fit_value.
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     const Trajectory& trajectory, double discount, Eigen::Index washout = 0);
+                     TrajectorySource& source, double discount, Eigen::Index washout = 0);
+inline TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
+                            const Trajectory& trajectory, double discount,
+                            Eigen::Index washout = 0) {
+  TrajectoryChunks source(trajectory);
+  return td_moments(reservoir, layout, source, discount, washout);
+}
 
 struct PolicyIterationOptions {
   ValueOptions value;  ///< trace must be 0: the trajectory is another policy's
@@ -85,7 +104,7 @@ struct PolicyIterationSweep {
   double bellman_error =
       0.0;  ///< root mean square of r_k + γ max_a Wᵀφ(x_{k+1}(a)) − Wᵀφ_k before it
   double actions_changed =
-      1.0;  ///< share of rows whose greedy action moved by over 1 % of the bounds
+      1.0;  ///< share of the first 100,000 rows whose greedy action moved by over 1 % of the bounds
 };
 
 enum class PolicyIterationEnd {
@@ -106,7 +125,15 @@ struct PolicyIteration {
 /// made the data. `actions` must be bounded or discrete. Throws as fit_value.
 PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
                                const InputLayout& layout, const ActionSpace& actions,
-                               const Trajectory& trajectory, const PolicyIterationOptions& options,
+                               TrajectorySource& source, const PolicyIterationOptions& options,
                                const Eigen::VectorXd& initial = {});
+inline PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
+                                      const InputLayout& layout, const ActionSpace& actions,
+                                      const Trajectory& trajectory,
+                                      const PolicyIterationOptions& options,
+                                      const Eigen::VectorXd& initial = {}) {
+  TrajectoryChunks source(trajectory);
+  return iterate_policy(std::move(reservoir), layout, actions, source, options, initial);
+}
 
 }  // namespace waggle

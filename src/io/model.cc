@@ -52,35 +52,6 @@ void require_environment(const EnvironmentSpec& spec) {
           spec.actions.choices);
 }
 
-ChannelRanges measure_ranges(const Trajectory& experience) {
-  const Index actions = experience.action_size();
-  const Index channels = 1 + actions + experience.observation_size();
-  ChannelRanges ranges{VectorXd::Zero(channels), VectorXd::Zero(channels), VectorXd::Zero(channels),
-                       VectorXd::Zero(channels)};
-  VectorXd count = VectorXd::Zero(channels);
-  VectorXd squares = VectorXd::Zero(channels);  // Σ (value − mean)², by Welford's update
-  const auto add = [&](Index channel, double value) {
-    if (count[channel] == 0.0) ranges.minimum[channel] = ranges.maximum[channel] = value;
-    count[channel] += 1.0;
-    ranges.minimum[channel] = std::min(ranges.minimum[channel], value);
-    ranges.maximum[channel] = std::max(ranges.maximum[channel], value);
-    const double off = value - ranges.mean[channel];
-    ranges.mean[channel] += off / count[channel];
-    squares[channel] += off * (value - ranges.mean[channel]);
-  };
-  for (Index k = 0; k < experience.steps(); ++k) {
-    add(0, experience.rewards()[k]);
-    for (Index i = 0; i < actions && experience.end(k) != EpisodeEnd::terminated; ++i) {
-      add(1 + i, experience.actions()(i, k));
-    }
-    for (Index i = 0; i < experience.observation_size(); ++i) {
-      add(1 + actions + i, experience.observations()(i, k));
-    }
-  }
-  ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
-  return ranges;
-}
-
 }  // namespace
 
 GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
@@ -142,8 +113,14 @@ void Model::validate() const {
 
 Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
                  const Provenance& provenance, const ModelOptions& options) {
-  require(learnt.usable(), "the initial policy diverged after {} steps: there is no model of it",
-          learnt.experience.steps());
+  TrajectoryChunks experience(learnt.experience);
+  return make_model(learnt, environment, experience, provenance, options);
+}
+
+Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
+                 TrajectorySource& experience, const Provenance& provenance,
+                 const ModelOptions& options) {
+  require(learnt.usable(), "the initial policy diverged: there is no model of it");
   const InputLayout layout = InputLayout::of(environment);
   require(layout.size() == learnt.layout.size() && layout.choices == learnt.layout.choices &&
               layout.reward == learnt.layout.reward &&
@@ -154,19 +131,18 @@ Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
               .actions = learnt.actions,
               .options = learnt.options,
               .network = learnt.reservoir,
-              .scaling = std::nullopt,
+              .scaling = learnt.scaling,
               .value = learnt.value,
               .deviation_factor = {},
-              .ranges = measure_ranges(learnt.experience),
+              .ranges = learnt.summary.ranges,
               .divergence_limit = learnt.divergence_limit(),
               .warnings = learnt.warnings,
               .provenance = provenance};
-  if (learnt.options.standardise) model.scaling = measure_inputs(learnt.layout, learnt.experience);
   model.provenance.waggle_version = WAGGLE_VERSION;
-  model.provenance.rows = learnt.experience.steps();
-  model.provenance.episodes = learnt.experience.episodes();
+  model.provenance.rows = learnt.summary.rows;
+  model.provenance.episodes = learnt.summary.episodes;
   if (options.confidence) {
-    model.deviation_factor = deviation_factor(learnt);
+    model.deviation_factor = deviation_factor(learnt, experience);
     if (!model.has_confidence()) {
       model.warnings.push_back("the fit is too ill-conditioned to say how sure the value is");
     }

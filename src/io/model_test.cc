@@ -372,7 +372,7 @@ TEST(Network, IsWhatItsWeightsSay) {
   expect_refused([](NetworkWeights& w) { w.bias[2] = NAN; }, "bias");
   expect_refused([](NetworkWeights& w) { w.recurrent[1].dense(2, 3) = INFINITY; }, "(2, 3)");
   expect_refused([](NetworkWeights& w) { w.recurrent[1].dense.resize(2, 2); }, "2 × 2");
-  expect_refused([](NetworkWeights& w) { w.recurrent[1].sparse.resize(7, 7); }, "not both");
+  expect_refused([](NetworkWeights& w) { w.recurrent[1].sparse.resize(7, 7); }, "not several");
   expect_refused([](NetworkWeights& w) { w.bias[17] = 2.0; }, "constant unit");
 }
 

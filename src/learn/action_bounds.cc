@@ -1,8 +1,6 @@
 #include "learn/action_bounds.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/check.h"
 
@@ -11,7 +9,7 @@ namespace waggle {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-ActionSpace bounded_by(const ActionSpace& space, const Trajectory& experience,
+ActionSpace bounded_by(const ActionSpace& space, const ChannelRanges& ranges,
                        std::optional<double> limit) {
   ActionSpace result = space;
   if (result.is_bounded()) return result;
@@ -19,13 +17,8 @@ ActionSpace bounded_by(const ActionSpace& space, const Trajectory& experience,
     const bool open_below = !std::isfinite(result.lower[i]);
     const bool open_above = !std::isfinite(result.upper[i]);
     if (!open_below && !open_above) continue;
-    double low = std::numeric_limits<double>::infinity();
-    double high = -low;
-    for (Index k = 0; k < experience.steps(); ++k) {
-      if (experience.end(k) == EpisodeEnd::terminated) continue;  // its action was never taken
-      low = std::min(low, experience.actions()(i, k));
-      high = std::max(high, experience.actions()(i, k));
-    }
+    const double low = ranges.minimum[1 + i];  // the reward comes first
+    const double high = ranges.maximum[1 + i];
     if (open_below) result.lower[i] = limit ? -*limit : low;
     if (open_above) result.upper[i] = limit ? *limit : high;
     require(result.lower[i] < result.upper[i],

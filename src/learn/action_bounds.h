@@ -7,9 +7,9 @@
 
 namespace waggle {
 
-/// The space with its open sides closed: at ±limit, or, without one, where the actions of the
-/// experience ended. Throws Error if those are all the same.
-ActionSpace bounded_by(const ActionSpace& space, const Trajectory& experience,
+/// The space with its open sides closed: at ±limit, or, without one, where the actions that were
+/// taken ended. Throws Error if those are all the same.
+ActionSpace bounded_by(const ActionSpace& space, const ChannelRanges& ranges,
                        std::optional<double> limit);
 
 /// The space with some bounds in place of missing ones, to check options by that only ask whether

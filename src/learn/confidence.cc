@@ -17,9 +17,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-MatrixXd deviation_factor(const Learnt& learnt) {
+MatrixXd deviation_factor(const Learnt& learnt, TrajectorySource& experience) {
   const ReservoirSystem& reservoir = *learnt.reservoir;
-  const Trajectory& experience = learnt.experience;
   const ValueOptions& options = learnt.value.options;
   const bool residuals = options.method == Method::bellman_residual;
   const bool improved = !learnt.rounds.back().sweeps.empty();
@@ -43,10 +42,10 @@ MatrixXd deviation_factor(const Learnt& learnt) {
     next_features.resize(n, states.cols());
     if (improved) {
       for (Index i = 0; i < states.cols(); ++i) {
-        const Index row = block.first + skipped + i;
-        Draws draws = random.at(Purpose::policy, static_cast<std::uint64_t>(row));
-        search.prepare(states.col(i), experience.rewards()[row],
-                       experience.observations().col(row));
+        Draws draws =
+            random.at(Purpose::policy, static_cast<std::uint64_t>(block.first + skipped + i));
+        search.prepare(states.col(i), block.reward(skipped + i),
+                       block.chunk.observations().col(block.row + skipped + i));
         search.maximise(draws, action);
         search.apply(action, nexts.col(i));
       }
@@ -54,9 +53,7 @@ MatrixXd deviation_factor(const Learnt& learnt) {
     reservoir.map_features(states, features);
     reservoir.map_features(nexts, next_features);
     for (Index i = 0; i < states.cols(); ++i) {
-      if (experience.end(block.first + skipped + i) == EpisodeEnd::terminated) {
-        next_features.col(i).setZero();
-      }
+      if (block.terminated(skipped + i)) next_features.col(i).setZero();
     }
     next_features = features - options.discount * next_features;
     const MatrixXd& instruments = residuals ? next_features : features;

@@ -14,6 +14,11 @@
 namespace waggle {
 namespace {
 
+Eigen::MatrixXd deviation_factor_of(const Learnt& learnt) {
+  TrajectoryChunks experience(learnt.experience);
+  return deviation_factor(learnt, experience);
+}
+
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -71,7 +76,7 @@ TEST(Confidence, IsRidgeRegressionsWithoutDiscount) {
   const FitDiagnostics& fit = learnt.value.diagnostics;
   const Index n = features.rows();
   const MatrixXd gram = features * features.transpose() + fit.ridge * MatrixXd::Identity(n, n);
-  expect_factor(deviation_factor(learnt), fit.residual * fit.residual * gram.inverse());
+  expect_factor(deviation_factor_of(learnt), fit.residual * fit.residual * gram.inverse());
 }
 
 TEST(Confidence, FollowsTheEquationsOfEachMethod) {
@@ -81,7 +86,7 @@ TEST(Confidence, FollowsTheEquationsOfEachMethod) {
     const Index steps = states.cols() - 1;
     const MatrixXd differences = states.leftCols(steps) - 0.6 * states.rightCols(steps);
     const bool lstd = method == Method::lstd;
-    expect_factor(deviation_factor(learnt),
+    expect_factor(deviation_factor_of(learnt),
                   covariance(learnt, lstd ? states.leftCols(steps) : differences, differences));
   }
 }
@@ -101,7 +106,7 @@ TEST(Confidence, LooksWhereTheLearntPolicyGoes) {
     search.maximise(draws, action);
     search.apply(action, nexts.col(k));
   }
-  expect_factor(deviation_factor(learnt),
+  expect_factor(deviation_factor_of(learnt),
                 covariance(learnt, states.leftCols(steps), states.leftCols(steps) - 0.6 * nexts));
 }
 
@@ -128,7 +133,7 @@ TEST(Confidence, IsHowMuchTheValueScatters) {
     const double value = learnt.value.weights.dot(state);
     sum += value;
     squares += value * value;
-    claimed += (deviation_factor(learnt).transpose() * state).norm();
+    claimed += (deviation_factor_of(learnt).transpose() * state).norm();
   }
   const double scatter = std::sqrt(squares / runs - sum / runs * (sum / runs));
   EXPECT_GT(claimed / runs, 0.5 * scatter);
@@ -145,7 +150,7 @@ TEST(Confidence, FallsWithMoreDataAndGrowsAwayFromIt) {
     options.reservoir.units = 40;
     options.value.solve = {.ridge = 1e-3};
     const Learnt learnt = learn(simulation, initial, options);
-    const MatrixXd l = deviation_factor(learnt);
+    const MatrixXd l = deviation_factor_of(learnt);
     const double inside = (l.transpose() * learnt.value.state).norm();
     const double outside =
         (l.transpose() * VectorXd::Ones(40)).norm() / std::sqrt(40.0) * learnt.value.state.norm();

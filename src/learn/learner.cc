@@ -39,10 +39,13 @@ GreedyPolicy Learnt::policy(const Exploration& exploration) const {
 }
 
 double Learnt::divergence_limit() const {
-  require(experience.steps() >= 1, "there is no experience to measure divergence by");
-  double largest = experience.rewards().cwiseAbs().maxCoeff();
-  if (experience.observation_size() > 0) {
-    largest = std::max(largest, experience.observations().cwiseAbs().maxCoeff());
+  require(summary.rows >= 1, "there is no experience to measure divergence by");
+  const ChannelRanges& ranges = summary.ranges;
+  double largest = 0.0;
+  for (Index i = 0; i < ranges.minimum.size(); ++i) {
+    const bool is_action = i >= 1 && i <= layout.action_size;
+    if (is_action) continue;
+    largest = std::max({largest, std::abs(ranges.minimum[i]), std::abs(ranges.maximum[i])});
   }
   return 100.0 * std::max(largest, 1e-12);
 }
@@ -59,8 +62,8 @@ bool needs_no_bounds(const LearnOptions& options) {
 /// The actions to search: the environment's, bounded where it leaves them open and a search needs
 /// bounds.
 ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
-                    const Trajectory& experience) {
-  return needs_no_bounds(options) ? space : bounded_by(space, experience, options.action_limit);
+                    const ChannelRanges& ranges) {
+  return needs_no_bounds(options) ? space : bounded_by(space, ranges, options.action_limit);
 }
 
 /// Whether a round (counted from 0, which is the initial policy's) is one of the last, greedy ones.
@@ -100,10 +103,12 @@ class Learner {
       : spec_(spec),
         result_{.options = options,
                 .experience = std::move(experience),
+                .summary = {},
                 .rounds = {},
                 .layout = InputLayout::of(spec),
                 .actions = spec.actions,
                 .reservoir = nullptr,
+                .scaling = {},
                 .value = {},
                 .warnings = {}} {
     options.validate();
@@ -123,14 +128,17 @@ class Learner {
 
   Learnt& result() { return result_; }
 
-  /// Fits the value to all experience so far, improving on the last fit.
-  void fit(bool last) {
+  /// Fits the value to all experience there is, improving on the last fit.
+  void fit(TrajectorySource& experience, bool last) {
     const LearnOptions& options = result_.options;
-    const Trajectory& experience = result_.experience;
     const VectorXd previous = result_.value.weights;
-    if (previous.size() == 0) result_.actions = bounded(spec_.actions, options, experience);
-    const InputScaling scaling = options.standardise ? measure_inputs(result_.layout, experience)
-                                                     : InputScaling::none(result_.layout.size());
+    result_.summary = summarise(experience);
+    if (previous.size() == 0) {
+      result_.actions = bounded(spec_.actions, options, result_.summary.ranges);
+    }
+    if (options.standardise) result_.scaling = measure_inputs(result_.layout, experience);
+    const InputScaling scaling =
+        result_.scaling.value_or(InputScaling::none(result_.layout.size()));
     if (needs_input_bound()) {
       ProcedureOne& procedure = *result_.options.reservoir.procedure_one;
       procedure.input_bound =
@@ -241,21 +249,31 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
       }
     }
     learner.add_round(rollout);
-    learner.fit(round + 1 == options.rounds);
+    TrajectoryChunks experience(learnt.experience);
+    learner.fit(experience, round + 1 == options.rounds);
   }
+  learner.warn();
+  return learnt;
+}
+
+Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
+                      const LearnOptions& options) {
+  Learner learner(spec, options, Trajectory(spec.actions.size(), spec.observation_size()));
+  Learnt& learnt = learner.result();
+  learnt.rounds.emplace_back();
+  learner.fit(log, true);
+  learnt.rounds.back().steps = learnt.summary.rows;
+  learnt.rounds.back().mean_reward = learnt.summary.ranges.mean[0];
   learner.warn();
   return learnt;
 }
 
 Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log,
                       const LearnOptions& options) {
-  Learner learner(spec, options, Trajectory(log.action_size(), log.observation_size()));
-  require(log.steps() >= 1, "the log is empty: there is nothing to learn from");
-  require_fit(InputLayout::of(spec), log);
-  learner.add_round({log, false});
-  learner.fit(true);
-  learner.warn();
-  return learner.result();
+  TrajectoryChunks source(log);
+  Learnt learnt = learn_from_log(spec, source, options);
+  learnt.experience = log;
+  return learnt;
 }
 
 }  // namespace waggle

@@ -271,5 +271,32 @@ TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
   EXPECT_EQ(simulation.run(initial, {.steps = 1}).trajectory.rewards()[0], 1.0);
 }
 
+TEST(LearnFromLog, AStreamGivesWhatMemoryGives) {
+  BeeWorld bees;
+  Simulation simulation(bees, 4, 150);  // episodes that go on from chunk to chunk
+  UniformPolicy random(simulation.spec().actions);
+  const Trajectory log = simulation.run(random, {.steps = 1000}).trajectory;
+  LearnOptions options;
+  options.reservoir.units = 40;
+  options.sweeps = 2;
+  options.value.washout = 10;
+  const Learnt whole = learn_from_log(simulation.spec(), log, options);
+  for (const Eigen::Index rows : {7, 256, 5000}) {
+    TrajectoryChunks stream(log, rows);
+    const Learnt streamed = learn_from_log(simulation.spec(), stream, options);
+    // Sums are taken in another order, and λ is small: not the same bits, but the same value.
+    EXPECT_LT((streamed.value.weights - whole.value.weights).norm(),
+              1e-5 * whole.value.weights.norm())
+        << rows;
+    EXPECT_EQ(streamed.summary.rows, 1000);
+    EXPECT_EQ(streamed.summary.episodes, 7);
+    EXPECT_EQ(streamed.experience.steps(), 0);
+    EXPECT_LT((streamed.scaling->spread - whole.scaling->spread).norm(), 1e-12);
+    EXPECT_DOUBLE_EQ(streamed.divergence_limit(), whole.divergence_limit());
+  }
+  Trajectory nothing(1, 0);
+  expect_error([&] { learn_from_log(simulation.spec(), nothing, options); }, "empty");
+}
+
 }  // namespace
 }  // namespace waggle

@@ -59,7 +59,7 @@ void OnlineLearner::begin_episode() {
 
 /// The burn-in is over: sets all that is measured, and learns from the steps so far, in order.
 void OnlineLearner::start() {
-  actions_ = bounded_by(actions_, burn_in_, std::nullopt);
+  actions_ = bounded_by(actions_, summarise(burn_in_).ranges, std::nullopt);
   const InputScaling scaling =
       options_.standardise ? measure_inputs(layout_, burn_in_) : InputScaling::none(layout_.size());
   if (auto& procedure = options_.reservoir.procedure_one; procedure && !procedure->input_bound) {

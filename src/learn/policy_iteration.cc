@@ -54,66 +54,85 @@ class VarianceModel {
   double mean_ = 0.0;
 };
 
-/// One pass over the data with the greedy actions of the search's weights.
+/// Passes over the data with the greedy actions of the search's weights.
 class Sweep {
  public:
-  Sweep(const Trajectory& trajectory, const ValueOptions& options)
-      : trajectory_(trajectory),
-        options_(options),
-        greedy_(MatrixXd::Zero(trajectory.action_size(), trajectory.steps())) {}
+  Sweep(TrajectorySource& source, const ActionSpace& actions, const ValueOptions& options)
+      : source_(source), options_(options), actions_(actions.size()) {}
 
   /// Adds every row's equation, and its error to `variance` if there is one.
   void run(ActionSearch& search, VarianceModel* variance, ValueEquations& equations,
            VectorXd& state, PolicyIterationSweep& report) {
     const Index n = search.reservoir().units();
-    VectorXd logged(n), greedy = VectorXd::Zero(n), action(greedy_.rows());
+    VectorXd logged(n), greedy = VectorXd::Zero(n), action(actions_);
     state.setZero(n);
     double squares = 0.0;
     Index moved = 0;
+    Index compared = 0;
+    Index row = 0;
     Index in_episode = 0;
-    for (Index k = 0; k < trajectory_.steps(); ++k, ++in_episode) {
-      const EpisodeEnd end = trajectory_.end(k);
-      const bool terminated = end == EpisodeEnd::terminated;
-      const double reward = trajectory_.rewards()[k];
-      search.prepare(state, reward, trajectory_.observations().col(k));
-      search.apply(trajectory_.actions().col(k), logged);
-      if (in_episode >= options_.washout) {
-        double next_value = 0.0;
-        if (!terminated) {
-          Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(k));
-          next_value = search.maximise(draws, action);
-          search.apply(action, greedy);
-          moved += differs(search.space(), action, greedy_.col(k)) ? 1 : 0;
-          greedy_.col(k) = action;
+    Trajectory chunk(1, 0);
+    source_.rewind();
+    while (source_.next(chunk)) {
+      require_fit(search.layout(), chunk);
+      for (Index k = 0; k < chunk.steps(); ++k, ++row, ++in_episode) {
+        const EpisodeEnd end = chunk.end(k);
+        const bool terminated = end == EpisodeEnd::terminated;
+        const double reward = chunk.rewards()[k];
+        search.prepare(state, reward, chunk.observations().col(k));
+        search.apply(chunk.actions().col(k), logged);
+        if (in_episode >= options_.washout) {
+          double next_value = 0.0;
+          if (!terminated) {
+            Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(row));
+            next_value = search.maximise(draws, action);
+            search.apply(action, greedy);
+          }
+          if (compared < kCompared) {
+            moved += !terminated && differs(search.space(), action, compared) ? 1 : 0;
+            ++compared;
+          }
+          const double error = reward + options_.discount * next_value - search.value_of(state);
+          squares += error * error;
+          const double weight = variance != nullptr ? variance->weight(state) : 1.0;
+          if (variance != nullptr && !variance->is_fitted()) variance->add(state, error);
+          equations.add(state, reward, greedy, terminated, false, weight);
         }
-        const double error = reward + options_.discount * next_value - search.value_of(state);
-        squares += error * error;
-        const double weight = variance != nullptr ? variance->weight(state) : 1.0;
-        if (variance != nullptr && !variance->is_fitted()) variance->add(state, error);
-        equations.add(state, reward, greedy, terminated, false, weight);
-      }
-      state.swap(logged);
-      if (end != EpisodeEnd::none) {
-        state.setZero();
-        in_episode = -1;
+        state.swap(logged);
+        if (end != EpisodeEnd::none) {
+          state.setZero();
+          in_episode = -1;
+        }
       }
     }
     require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit",
-            options_.washout, trajectory_.steps());
-    const auto rows = static_cast<double>(equations.rows());
-    report.bellman_error = std::sqrt(squares / rows);
-    report.actions_changed = static_cast<double>(moved) / rows;
+            options_.washout, row);
+    report.bellman_error = std::sqrt(squares / static_cast<double>(equations.rows()));
+    report.actions_changed = static_cast<double>(moved) / static_cast<double>(compared);
   }
 
  private:
-  static bool differs(const ActionSpace& space, const VectorXd& a, const VectorXd& b) {
-    if (space.is_discrete()) return a != b;
-    return ((a - b).cwiseAbs().array() > 0.01 * (space.upper - space.lower).array()).any();
+  static constexpr Index kCompared = 100'000;  // rows whose greedy actions are kept to compare
+
+  /// Whether a row's greedy action is another than in the sweep before; keeps it for the next.
+  bool differs(const ActionSpace& space, const VectorXd& action, Index row) {
+    const auto at = static_cast<std::size_t>(row * actions_);
+    const auto size = static_cast<std::size_t>(actions_);
+    if (greedy_.size() < at + size) greedy_.resize(at + size);
+    Eigen::Map<VectorXd> before(greedy_.data() + at, actions_);
+    const bool different =
+        space.is_discrete()
+            ? before != action
+            : ((action - before).cwiseAbs().array() > 0.01 * (space.upper - space.lower).array())
+                  .any();
+    before = action;
+    return different;
   }
 
-  const Trajectory& trajectory_;
+  TrajectorySource& source_;
   const ValueOptions& options_;
-  MatrixXd greedy_;  // the greedy actions of the sweep before
+  Index actions_;               // numbers in one
+  std::vector<double> greedy_;  // the greedy actions of the sweep before
 };
 
 /// A λ chosen from the data stays for the sweeps that follow: what it has to tame, the noise of the
@@ -133,27 +152,26 @@ double relative_distance(const VectorXd& from, const VectorXd& to) {
 
 PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
                                const InputLayout& layout, const ActionSpace& actions,
-                               const Trajectory& trajectory, const PolicyIterationOptions& options,
+                               TrajectorySource& source, const PolicyIterationOptions& options,
                                const VectorXd& initial) {
   options.validate(actions);
-  require_fit(layout, trajectory);
   PolicyIteration result;
   ActionSearch search(reservoir, layout, actions, options.greedy);
   ValueOptions value = options.value;
   if (initial.size() > 0) {
     search.set_weights(initial);
   } else {
-    result.value = fit_value(*reservoir, layout, trajectory, value);
+    result.value = fit_value(*reservoir, layout, source, value);
     keep_chosen_ridge(result.value, value);
     search.set_weights(result.value.weights);
   }
-  Sweep sweep(trajectory, value);
+  Sweep sweep(source, actions, value);
   std::optional<VarianceModel> variance;
   if (options.reweight && options.sweeps >= 2) variance.emplace(*reservoir);
   std::vector<VectorXd> visited;
   for (int i = 0; i < options.sweeps; ++i) {
     PolicyIterationSweep& report = result.sweeps.emplace_back();
-    ValueEquations equations(*reservoir, value, trajectory);
+    ValueEquations equations(*reservoir, value, source);
     sweep.run(search, variance ? &*variance : nullptr, equations, result.value.state, report);
     if (variance && i == 0) variance->fit();
     const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);

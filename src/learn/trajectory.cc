@@ -158,42 +158,120 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
   z.tail(observation_size) = observation;
 }
 
-InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory) {
-  require_fit(layout, trajectory);
-  const Index d = layout.size();
-  MatrixXd z(d, trajectory.steps());
-  Index count = 0;
-  for (Index k = 0; k < trajectory.steps(); ++k) {
-    // The action of a terminated row was never taken, and what follows does not see its input.
-    if (trajectory.end(k) == EpisodeEnd::terminated && trajectory.steps() > 1) continue;
-    layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
-                 trajectory.observations().col(k), z.col(count++));
+namespace {
+
+/// Calls visit(chunk, first row of it) for every chunk; throws Error if there is none.
+template <typename Visit>
+void for_each_chunk(TrajectorySource& source, Visit visit) {
+  Trajectory chunk(1, 0);
+  Index rows = 0;
+  source.rewind();
+  while (source.next(chunk)) {
+    visit(chunk, rows);
+    rows += chunk.steps();
   }
-  return measure_scaling(z.leftCols(count));
+  require(rows >= 1, "the trajectory is empty");
 }
 
-double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,
+void write_input(const InputLayout& layout, const Trajectory& trajectory, Index row,
+                 Ref<VectorXd> z) {
+  layout.write(trajectory.rewards()[row], trajectory.actions().col(row),
+               trajectory.observations().col(row), z);
+}
+
+}  // namespace
+
+ExperienceSummary summarise(TrajectorySource& source) {
+  ExperienceSummary summary;
+  ChannelRanges& ranges = summary.ranges;
+  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
+  const auto add = [&](Index channel, double value) {
+    if (count[channel] == 0.0) ranges.minimum[channel] = ranges.maximum[channel] = value;
+    count[channel] += 1.0;
+    ranges.minimum[channel] = std::min(ranges.minimum[channel], value);
+    ranges.maximum[channel] = std::max(ranges.maximum[channel], value);
+    const double off = value - ranges.mean[channel];
+    ranges.mean[channel] += off / count[channel];
+    squares[channel] += off * (value - ranges.mean[channel]);
+  };
+  bool inside = false;  // an episode
+  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+    const Index actions = chunk.action_size();
+    const Index channels = 1 + actions + chunk.observation_size();
+    if (count.size() == 0) {
+      count.setZero(channels);
+      squares.setZero(channels);
+      for (VectorXd* range : {&ranges.minimum, &ranges.maximum, &ranges.mean}) {
+        range->setZero(channels);
+      }
+    }
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      if (!inside) ++summary.episodes;
+      inside = chunk.end(k) == EpisodeEnd::none;
+      add(0, chunk.rewards()[k]);
+      for (Index i = 0; i < actions && chunk.end(k) != EpisodeEnd::terminated; ++i) {
+        add(1 + i, chunk.actions()(i, k));
+      }
+      for (Index i = 0; i < chunk.observation_size(); ++i) {
+        add(1 + actions + i, chunk.observations()(i, k));
+      }
+    }
+    summary.rows += chunk.steps();
+  });
+  ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
+  return summary;
+}
+
+InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source) {
+  MatrixXd z;
+  double count = 0.0;
+  VectorXd mean = VectorXd::Zero(layout.size());
+  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)²
+  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+    require_fit(layout, chunk);
+    z.resize(layout.size(), chunk.steps());
+    Index columns = 0;
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      // The action of a terminated row was never taken, and what follows does not see its input.
+      if (chunk.end(k) != EpisodeEnd::terminated) write_input(layout, chunk, k, z.col(columns++));
+    }
+    if (columns == 0) return;
+    // Two sets' means and squares make those of both (Chan, Golub and LeVeque).
+    const auto seen = z.leftCols(columns);
+    const VectorXd here = seen.rowwise().mean();
+    const auto more = static_cast<double>(columns);
+    const VectorXd apart = here - mean;
+    squares += (seen.colwise() - here).rowwise().squaredNorm() +
+               apart.cwiseAbs2() * (count * more / (count + more));
+    mean += apart * (more / (count + more));
+    count += more;
+  });
+  if (count == 0.0) return InputScaling::none(layout.size());
+  return InputScaling::by(mean, squares / count);
+}
+
+double measure_input_bound(const InputLayout& layout, TrajectorySource& source,
                            const InputScaling& scaling, Index delay) {
-  require_fit(layout, trajectory);
   require(delay >= 0, "delay = {}: must not be negative", delay);
   VectorXd z(layout.size());
   std::deque<double> window;  // squared norms of the last inputs
   double largest = 0.0;
-  for (Index k = 0; k < trajectory.steps(); ++k) {
-    layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
-                 trajectory.observations().col(k), z);
-    window.push_back((z - scaling.mean).cwiseQuotient(scaling.spread).squaredNorm());
-    if (static_cast<Index>(window.size()) > delay + 1) window.pop_front();
-    largest = std::max(largest, std::accumulate(window.begin(), window.end(), 0.0));
-    if (trajectory.end(k) != EpisodeEnd::none) window.clear();
-  }
+  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+    require_fit(layout, chunk);
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      write_input(layout, chunk, k, z);
+      window.push_back((z - scaling.mean).cwiseQuotient(scaling.spread).squaredNorm());
+      if (static_cast<Index>(window.size()) > delay + 1) window.pop_front();
+      largest = std::max(largest, std::accumulate(window.begin(), window.end(), 0.0));
+      if (chunk.end(k) != EpisodeEnd::none) window.clear();
+    }
+  });
   return std::sqrt(largest);
 }
 
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
-                    const Trajectory& trajectory, VectorXd& state,
+                    TrajectorySource& source, VectorXd& state,
                     const std::function<void(const StateBlock&)>& visit) {
-  require_fit(layout, trajectory);
   require(reservoir.inputs() == layout.size(),
           "the reservoir takes {} input channels, the data has {}", reservoir.inputs(),
           layout.size());
@@ -202,27 +280,28 @@ void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
   MatrixXd z(layout.size(), kBlock);
   MatrixXd states(reservoir.units(), kBlock + 1);
   Index in_episode = 0;
-  for (Index first = 0; first < trajectory.steps();) {
-    Index count = 0;
-    bool ended = false;
-    while (count < kBlock && first + count < trajectory.steps() && !ended) {
-      const Index k = first + count;
-      layout.write(trajectory.rewards()[k], trajectory.actions().col(k),
-                   trajectory.observations().col(k), z.col(count));
-      ended = trajectory.end(k) != EpisodeEnd::none;
-      ++count;
+  for_each_chunk(source, [&](const Trajectory& chunk, Index before) {
+    require_fit(layout, chunk);
+    for (Index first = 0; first < chunk.steps();) {
+      Index count = 0;
+      bool ended = false;
+      while (count < kBlock && first + count < chunk.steps() && !ended) {
+        write_input(layout, chunk, first + count, z.col(count));
+        ended = chunk.end(first + count) != EpisodeEnd::none;
+        ++count;
+      }
+      states.col(0) = state;
+      reservoir.drive(z.leftCols(count), states.leftCols(count + 1));
+      visit({before + first, in_episode, states.leftCols(count + 1), chunk, first});
+      first += count;
+      in_episode = ended ? 0 : in_episode + count;
+      if (ended) {
+        state.setZero();
+      } else {
+        state = states.col(count);
+      }
     }
-    states.col(0) = state;
-    reservoir.drive(z.leftCols(count), states.leftCols(count + 1));
-    visit({first, in_episode, states.leftCols(count + 1)});
-    first += count;
-    in_episode = ended ? 0 : in_episode + count;
-    if (ended) {
-      state.setZero();
-    } else {
-      state = states.col(count);
-    }
-  }
+  });
 }
 
 VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,

@@ -17,12 +17,17 @@ namespace {
 constexpr Index kBlock = 256;  // rows handled together
 constexpr Index kFolds = 5;    // of the data, when the ridge is chosen
 
-Index rows_after_washout(const Trajectory& trajectory, Index washout) {
+/// Rows after the washout, but no more than tell: with these, blocks have their full size.
+Index rows_after_washout(TrajectorySource& source, Index washout) {
   Index rows = 0;
   Index in_episode = 0;
-  for (Index k = 0; k < trajectory.steps(); ++k) {
-    if (in_episode++ >= washout) ++rows;
-    if (trajectory.end(k) != EpisodeEnd::none) in_episode = 0;
+  Trajectory chunk(1, 0);
+  source.rewind();
+  while (rows < 4 * kFolds * kBlock && source.next(chunk)) {
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      if (in_episode++ >= washout) ++rows;
+      if (chunk.end(k) != EpisodeEnd::none) in_episode = 0;
+    }
   }
   return rows;
 }
@@ -30,12 +35,12 @@ Index rows_after_washout(const Trajectory& trajectory, Index washout) {
 }  // namespace
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               const Trajectory& trajectory)
+                               TrajectorySource& source)
     : reservoir_(reservoir),
       options_(options),
       // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
-      block_(std::clamp<Index>(rows_after_washout(trajectory, options.washout) / (4 * kFolds), 1,
-                               kBlock)),
+      block_(
+          std::clamp<Index>(rows_after_washout(source, options.washout) / (4 * kFolds), 1, kBlock)),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), block_),

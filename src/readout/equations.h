@@ -16,7 +16,7 @@ namespace waggle {
 class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                 const Trajectory& trajectory);
+                 TrajectorySource& source);
   ~ValueEquations();
 
   /// One row: the state before it, the state after it (not read if `terminated`), whether it starts

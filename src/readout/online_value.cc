@@ -199,10 +199,9 @@ void learn_along(const ReservoirSystem& reservoir, const InputLayout& layout,
     reservoir.map_features(block.states, features);
     for (Index i = 0; i + 1 < features.cols(); ++i) {
       if (block.first_in_episode + i < washout) continue;
-      const Index row = block.first + i;
-      if (trajectory.end(row) == EpisodeEnd::terminated) features.col(i + 1).setZero();
+      if (block.terminated(i)) features.col(i + 1).setZero();
       if (watch) watch(value.steps());
-      value.update(features.col(i), trajectory.rewards()[row], features.col(i + 1));
+      value.update(features.col(i), block.reward(i), features.col(i + 1));
     }
   });
 }

@@ -209,6 +209,19 @@ TEST(MeanFlow, WhitenedItNeverDecaysMoreSlowlyThanTheLemmaSays) {
   EXPECT_LT(flow.distances.back(), 1e-3 * flow.distances.front());
 }
 
+TEST(Errata, TheLemmaHoldsWithoutItsConditionAtASlowerRate) {
+  const BeeLog bees(20000, 3);
+  const LemmaConditions raw = lemma_conditions(bees.sigma(), 0.5);
+  EXPECT_FALSE(raw.hold());  // δ < 0: the Lemma as printed says nothing
+  const auto samples = static_cast<double>(bees.moments.samples());
+  const MeanFlow flow =
+      integrate_mean_flow(bees.moments.system() / samples, bees.moments.target() / samples,
+                          {.end_time = 5.0 / raw.sharp_rate, .points = 200});
+  EXPECT_GT(raw.sharp_rate, 0.0);
+  EXPECT_GE(flow.slowest_rate(), raw.sharp_rate * (1.0 - 1e-3));
+  EXPECT_LT(flow.distances.back(), 0.05 * flow.distances.front());
+}
+
 TEST(MeanFlow, BadInputIsRefused) {
   const MatrixXd one = MatrixXd::Identity(2, 2);
   expect_error([&] { integrate_mean_flow(one, VectorXd::Ones(3)); }, "2 × 2");

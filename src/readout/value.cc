@@ -29,80 +29,79 @@ Index washed_out(const StateBlock& block, Index washout) {
   return std::clamp<Index>(washout - block.first_in_episode, 0, block.states.cols() - 1);
 }
 
-void require_rows(Index rows, Index washout, const Trajectory& trajectory) {
-  require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout,
-          trajectory.steps());
+void require_rows(Index rows, Index washout, Index of) {
+  require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
 }
 
 }  // namespace
 
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     const Trajectory& trajectory, const Ref<const VectorXd>& weights,
-                     double discount, Index washout) {
+                     TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
+                     Index washout) {
   require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
           weights.size(), reservoir.features());
   double sum = 0.0;
   Index count = 0;
+  Index rows = 0;
   MatrixXd features;
   VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, layout, trajectory, state, [&](const StateBlock& block) {
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
     features.resize(reservoir.features(), block.states.cols());
     reservoir.map_features(block.states, features);
     const VectorXd values = features.transpose() * weights;
+    rows += block.steps();
     for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
-      const Index row = block.first + i;
-      const bool terminated = trajectory.end(row) == EpisodeEnd::terminated;
-      const double next = terminated ? 0.0 : values[i + 1];
-      const double error = trajectory.rewards()[row] + discount * next - values[i];
+      const double next = block.terminated(i) ? 0.0 : values[i + 1];
+      const double error = block.reward(i) + discount * next - values[i];
       sum += error * error;
       ++count;
     }
   });
-  require_rows(count, washout, trajectory);
+  require_rows(count, washout, rows);
   return std::sqrt(sum / static_cast<double>(count));
 }
 
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     const Trajectory& trajectory, double discount, Index washout) {
+                     TrajectorySource& source, double discount, Index washout) {
   TdMoments moments(reservoir.features(), discount);
+  Index seen = 0;
   MatrixXd features;
   VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, layout, trajectory, state, [&](const StateBlock& block) {
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+    seen += block.steps();
     const Index skipped = washed_out(block, washout);
-    const Index rows = block.states.cols() - 1 - skipped;
+    const Index rows = block.steps() - skipped;
     if (rows == 0) return;
     features.resize(reservoir.features(), rows + 1);
     reservoir.map_features(block.states.rightCols(rows + 1), features);
     MatrixXd next = features.rightCols(rows);
-    const Index last = block.first + skipped + rows - 1;  // an episode ends with its block
-    if (trajectory.end(last) == EpisodeEnd::terminated) next.col(rows - 1).setZero();
+    if (block.terminated(block.steps() - 1)) next.col(rows - 1).setZero();
     moments.add(features.leftCols(rows), features.leftCols(rows), next,
-                trajectory.rewards().segment(last + 1 - rows, rows));
+                block.chunk.rewards().segment(block.row + skipped, rows));
   });
-  require_rows(moments.samples(), washout, trajectory);
+  require_rows(moments.samples(), washout, seen);
   return moments;
 }
 
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                   const Trajectory& trajectory, const ValueOptions& options) {
+                   TrajectorySource& source, const ValueOptions& options) {
   options.validate();
-  require_fit(layout, trajectory);
-  ValueEquations equations(reservoir, options, trajectory);
+  ValueEquations equations(reservoir, options, source);
   ValueFit fit;
   fit.state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, layout, trajectory, fit.state, [&](const StateBlock& block) {
+  Index seen = 0;
+  for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
+    seen += block.steps();
     for (Index i = washed_out(block, options.washout); i + 1 < block.states.cols(); ++i) {
-      const Index row = block.first + i;
-      equations.add(block.states.col(i), trajectory.rewards()[row], block.states.col(i + 1),
-                    trajectory.end(row) == EpisodeEnd::terminated,
-                    block.first_in_episode + i == options.washout);
+      equations.add(block.states.col(i), block.reward(i), block.states.col(i + 1),
+                    block.terminated(i), block.first_in_episode + i == options.washout);
     }
   });
-  require_rows(equations.rows(), options.washout, trajectory);
+  require_rows(equations.rows(), options.washout, seen);
   equations.solve(fit);
   if (options.method == Method::lstd) {
-    fit.diagnostics.residual = bellman_error(reservoir, layout, trajectory, fit.weights,
-                                             options.discount, options.washout);
+    fit.diagnostics.residual =
+        bellman_error(reservoir, layout, source, fit.weights, options.discount, options.washout);
   }
   return fit;
 }

@@ -255,10 +255,6 @@ EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd 
   leaky_ = leak < 1.0;
 }
 
-InputScaling InputScaling::none(Index inputs) {
-  return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
-}
-
 EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
     : member_units_(weights.member_units),
       has_constant_(weights.has_constant),
@@ -289,7 +285,8 @@ EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
     require(block.sparse.size() == 0 || (block.sparse.rows() == n && block.sparse.cols() == n),
             "recurrent matrix is {} × {}: must be {} × {}", block.sparse.rows(),
             block.sparse.cols(), n, n);
-    const int forms = (block.dense.size() > 0) + (block.sparse.size() > 0) + block.delayed.has_value();
+    const int forms =
+        (block.dense.size() > 0) + (block.sparse.size() > 0) + block.delayed.has_value();
     require(forms <= 1, "recurrent matrix: is dense, sparse or a delay line, not several of them");
     if (block.delayed) require_delay_line(*block.delayed, member);
     require_finite("recurrent matrix", block.dense);
@@ -306,10 +303,11 @@ EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
 /// A step relies on the member being its own mirror image.
 void EchoStateNetwork::require_delay_line(const MatrixXd& features, Index member) const {
   const Index half = member_units_ / 2;
-  require(features.rows() >= 1 && features.cols() % inputs() == 0 && member_units_ % 2 == 0 &&
-              inputs() + features.cols() + features.rows() == half,
-          "delay line of {} features of {} delayed inputs: does not make up {} units with {} inputs",
-          features.rows(), features.cols(), member_units_, inputs());
+  require(
+      features.rows() >= 1 && features.cols() % inputs() == 0 && member_units_ % 2 == 0 &&
+          inputs() + features.cols() + features.rows() == half,
+      "delay line of {} features of {} delayed inputs: does not make up {} units with {} inputs",
+      features.rows(), features.cols(), member_units_, inputs());
   require_finite("delay line", features);
   const auto input = input_.middleRows(member * member_units_, member_units_);
   const auto bias = bias_.segment(member * member_units_, member_units_);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include <waggle/reservoir.h>
 
@@ -9,6 +10,7 @@ namespace waggle {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::Ref;
+using Eigen::VectorXd;
 
 void ReservoirSystem::map_features(const Ref<const MatrixXd>& x, Ref<MatrixXd> out) const {
   out = x;
@@ -23,19 +25,24 @@ void ReservoirSystem::drive(const Ref<const MatrixXd>& z, Ref<MatrixXd> states) 
   for (Index k = 0; k < z.cols(); ++k) step(states.col(k), z.col(k), states.col(k + 1));
 }
 
+InputScaling InputScaling::none(Index inputs) {
+  return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
+}
+
+InputScaling InputScaling::by(VectorXd mean, const VectorXd& variance) {
+  VectorXd spread = variance.cwiseSqrt();
+  for (Index i = 0; i < spread.size(); ++i) {
+    // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
+    if (spread[i] <= 1e-12 * std::abs(mean[i]) || spread[i] == 0.0) spread[i] = 1.0;
+  }
+  return {std::move(mean), std::move(spread)};
+}
+
 InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
   require(columns.cols() >= 1, "scaling: there is no data to measure it from");
-  InputScaling scaling;
-  scaling.mean = columns.rowwise().mean();
-  scaling.spread = ((columns.colwise() - scaling.mean).rowwise().squaredNorm() /
-                    static_cast<double>(columns.cols()))
-                       .cwiseSqrt();
-  for (Index i = 0; i < columns.rows(); ++i) {
-    // Rounding leaves a constant row a spread of about 1e-16 of its size: that is no spread.
-    if (scaling.spread[i] <= 1e-12 * std::abs(scaling.mean[i])) scaling.spread[i] = 1.0;
-    if (scaling.spread[i] == 0.0) scaling.spread[i] = 1.0;
-  }
-  return scaling;
+  const VectorXd mean = columns.rowwise().mean();
+  return InputScaling::by(mean, (columns.colwise() - mean).rowwise().squaredNorm() /
+                                    static_cast<double>(columns.cols()));
 }
 
 }  // namespace waggle
