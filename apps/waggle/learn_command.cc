@@ -36,10 +36,10 @@ LearnOptions default_learner() {
   options.sweeps = 20;
   options.reservoir.recurrent_scaling = 1.0;
   options.reservoir.input_scaling = 1.0;
-  options.reservoir.bias_scaling = 1.0;
+  options.reservoir.bias_scaling = 0.3;
   options.reservoir.orthogonal = true;
   options.reservoir.operator_norm = 0.9;
-  options.reservoir.slowest_leak = 0.1;
+  options.reservoir.slowest_leak = 0.3;
   options.reservoir.direct_inputs = true;
   options.value.washout = 30;
   options.greedy.smoothing = 0.3;

@@ -1,0 +1,285 @@
+/// From a log to a controller as a user goes: simulate, learn, inspect, evaluate, act, export.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli_fixture.h"
+
+namespace {
+
+using nlohmann::json;
+using waggle::Outcome;
+
+class ProductCli : public waggle::Cli {
+ protected:
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ / name) << text;
+    return path(name);
+  }
+  /// Runs a command that has to succeed.
+  std::string done(const std::string& arguments) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 0) << arguments << "\n" << outcome.err;
+    return outcome.out;
+  }
+  /// A small model of Bee World.
+  std::string bee() const {
+    done("simulate bee-world --steps 800 --seed 3 -o " + path("log.csv"));
+    done("learn " + path("log.csv") + learnt() + " -o " + path("bee.safetensors"));
+    return path("bee.safetensors");
+  }
+  static std::string learnt() { return " --reward nectar --action move --gamma 0.5 --units 60"; }
+  /// A switch that pays off two steps later, with a measured quantity beside it.
+  std::string relay() const {
+    std::string text = "temp,mode,gain\n";
+    int state = 7;
+    for (int k = 0; k < 400; ++k) {
+      state = state * 1103515245 % 2147483647;
+      const bool on = std::abs(state) / 1000 % 2 == 0;
+      text += std::to_string(std::sin(0.3 * k)) + (on ? ",on," : ",off,") +
+              std::to_string((on ? 1.0 : 0.0) + 0.1 * std::sin(0.3 * k)) + "\n";
+    }
+    return write("relay.csv", text);
+  }
+};
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " not in:\n" << text;
+  }
+}
+
+std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+TEST_F(ProductCli, FromALogToAController) {
+  expect_parts(done("simulate bee-world --steps 2000 --seed 1000 -o " + path("log.csv")),
+               {"2000 rows of bee-world"});
+  EXPECT_EQ(waggle::read(path("log.csv")).rfind("nectar,move\n1,", 0), 0u);
+  const std::string model = path("bee.safetensors");
+  expect_parts(done("learn " + path("log.csv") +
+                    " --reward nectar --action move --gamma 0.5 --seed 1000 -o " + model),
+               {"2000 rows, 1 episode", "'nectar'", "reward, also seen", "'move'", "rank",
+                "cross-validated", "residual", "next: waggle evaluate"});
+  expect_parts(done("inspect " + model), {"made by waggle", "log.csv", "echo state property",
+                                          "holds for every input", "discount γ             0.5"});
+  const json inspected = json::parse(done("inspect --json --delays 5 " + model));
+  EXPECT_EQ(inspected["options"]["value"]["discount"], 0.5);
+  EXPECT_EQ(inspected["channels"][1]["name"], "move");
+  EXPECT_GT(inspected["memory"]["total"], 1.0);
+
+  const json score = json::parse(done("evaluate --json --steps 4000 " + model + " bee-world"));
+  EXPECT_GT(score["learnt"]["mean_reward"], 1.45);
+  EXPECT_LT(score["learnt"]["mean_reward"], score["optimum"]["mean_reward"]);
+  EXPECT_NEAR(score["initial"]["mean_reward"].get<double>(), 1.0, 0.15);
+  EXPECT_GT(score["learnt"]["standard_error"], 0.0);
+
+  done("simulate bee-world --seed 77 -o " + path("held.csv"));
+  const json held = json::parse(
+      done("evaluate --json " + model + " " + path("held.csv") + " --out " + path("out")));
+  EXPECT_EQ(held["rows"], 2000);
+  EXPECT_GT(held["calibration"]["correlation"], 0.8);
+  EXPECT_EQ(held["calibration"]["deciles"].size(), 10u);
+  EXPECT_EQ(held, json::parse(waggle::read(path("out/results.json"))));
+  EXPECT_EQ(lines(waggle::read(path("out/rows.csv"))), 2001);
+
+  // What it was learnt from tells it less well than what it does itself.
+  done("simulate bee-world --steps 500 --policy " + model + " -o " + path("own.csv"));
+  const json own = json::parse(done("evaluate --json " + model + " " + path("own.csv")));
+  EXPECT_NEAR(own["agreement"]["rms_difference"][0].get<double>(), 0.0, 1e-9);
+  EXPECT_GT(own["mean_reward"], 1.4);
+
+  expect_parts(done("export " + model + " --to c --precision float -o " + path("controller")),
+               {"flash", "RAM", "multiply–adds"});
+  const std::string compile = "cc -std=c99 -Wall -Wextra -Werror -pedantic -c " +
+                              path("controller.c") + " -o " + path("controller.o");
+  EXPECT_EQ(std::system(compile.c_str()), 0);
+}
+
+TEST_F(ProductCli, TheSameFromTheDumpedConfiguration) {
+  const std::string model = bee();
+  const std::string command = "learn " + path("log.csv") + learnt() +
+                              " --seed 18446744073709551615 --ridge 1e-3 --spectral-radius 0.8 ";
+  done(command + "--dump-config=" + path("learn.toml") + " -o " + path("a.safetensors"));
+  done("learn --config " + path("learn.toml") + " -o " + path("b.safetensors"));
+  EXPECT_EQ(waggle::read(path("a.safetensors")), waggle::read(path("b.safetensors")));
+  EXPECT_NE(waggle::read(path("a.safetensors")), waggle::read(model));
+  // On the standard output it is the same; and flags go before the file.
+  EXPECT_EQ(done(command + "-o " + path("a.safetensors") + " --dump-config"),
+            waggle::read(path("learn.toml")));
+  expect_parts(
+      done("learn --dump-config --units 9 --config " + path("learn.toml")),
+      {"units = 9\n", "spectral_radius = 0.8", "operator_norm = \"none\"", "discount = 0.5"});
+}
+
+TEST_F(ProductCli, EveryCommandTakesAConfiguration) {
+  const std::string config = write("s.toml",
+                                   "environment = \"bee-world\"\nsteps = 50\nmax_move = 0.2\n"
+                                   "out = \"" +
+                                       path("log.csv") + "\"\n");
+  done("simulate --config " + config);
+  EXPECT_EQ(lines(waggle::read(path("log.csv"))), 51);
+  done("simulate --steps 20 --config " + config);
+  EXPECT_EQ(lines(waggle::read(path("log.csv"))), 21);
+  expect_refused("simulate --config " + write("a.toml", "steps = 5\n"), "required");
+  expect_refused("simulate --config " + write("b.toml",
+                                              "stops = 5\nenvironment = \"bee-world\"\n"
+                                              "out = \"x.csv\"\n"),
+                 "stops", "no such option");
+  expect_refused("inspect x --config " + write("c.toml", "jsn = true\n"), "jsn", "'json'");
+  expect_refused("reproduce --config " + write("d.toml", "seeds = \"many\"\n"), "seeds", "many");
+  const json result = json::parse(done("reproduce --json --config " +
+                                       write("e.toml", "experiment = \"bee-world\"\nseeds = 1\n")));
+  EXPECT_EQ(result["experiments"][0]["seeds"], 1);
+}
+
+TEST_F(ProductCli, DiscreteActionsAnswerWithTheirLabels) {
+  const std::string model = path("relay.safetensors");
+  expect_parts(
+      done("learn " + relay() + " --reward gain --action mode --gamma 0.3 --units 50 -o " + model),
+      {"one of 'off' and 'on'", "'temp'", "observed"});
+  const Outcome outcome = run("act " + model + " <" + write("in", "{\"gain\":0.1,\"temp\":0.2}\n"));
+  EXPECT_EQ(json::parse(outcome.out)["action"], "on");
+  const json held = json::parse(done("evaluate --json " + model + " " + path("relay.csv")));
+  EXPECT_NEAR(held["agreement"]["same_share"].get<double>(), 0.5, 0.15);
+  expect_refused("evaluate " + model + " bee-world", "does not fit", "'gain'", "'nectar'");
+}
+
+TEST_F(ProductCli, ActGoesOnAfterLinesItDoesNotUnderstand) {
+  const std::string model = bee();
+  const std::string input =
+      write("in",
+            "{\"nectar\": 1.2}\nnonsense\n{\"nectar\": \"x\"}\n{\"nectr\": 1}\n"
+            "{}\n{\"nectar\": 1e999}\n[1]\n\n{\"reward\":1,\"observation\":[2]}\n"
+            "{\"reset\": true}\n{\"reward\": 1.2, \"observation\": []}");
+  const Outcome outcome = run("act " + model + " <" + input);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::vector<json> answers;
+  std::istringstream text(outcome.out);
+  for (std::string line; std::getline(text, line);) answers.push_back(json::parse(line));
+  ASSERT_EQ(answers.size(), 11u);
+  for (std::size_t i = 1; i <= 8; ++i) EXPECT_TRUE(answers[i].contains("error")) << answers[i];
+  EXPECT_EQ(answers[9], (json{{"reset", true}}));
+  EXPECT_EQ(answers[0], answers[10]);
+  EXPECT_LE(std::abs(answers[0]["action"].get<double>()), 0.1);
+  EXPECT_GT(answers[0]["standard_error"], 0.0);
+  expect_parts(answers[3]["error"], {"'nectr'", "'nectar'"});
+
+  const Outcome csv = run("act --format csv " + model + " <" +
+                          write("csv", "move,nectar\n0.5,1.2\n,nan\n1\nreset\n,1.2\n"));
+  std::vector<std::string> rows;
+  std::istringstream out(csv.out);
+  for (std::string line; std::getline(out, line);) rows.push_back(line);
+  ASSERT_EQ(rows.size(), 6u) << csv.out;
+  EXPECT_EQ(rows[0], "move,value,standard_error");
+  EXPECT_EQ(rows[2].rfind("error,", 0), 0u);
+  EXPECT_EQ(rows[3].rfind("error,", 0), 0u);
+  EXPECT_EQ(rows[1], rows[5]);
+}
+
+TEST_F(ProductCli, AClosedPipeIsNoFailureOfTheLoop) {
+  const std::string model = bee();
+  const std::string command = "(yes '{\"nectar\": 1}' | head -100000 | " WAGGLE_COMMAND " act " +
+                              model + "; echo $? >" + path("code") + ") | head -1 >" + path("head");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(waggle::read(path("code")), "0\n");
+  // Elsewhere the output was what was asked for.
+  const std::string inspect = WAGGLE_COMMAND " inspect " + model + " >/dev/full 2>" + path("err");
+  const int status = std::system(inspect.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  expect_parts(waggle::read(path("err")), {"standard output", "No space left"});
+}
+
+TEST_F(ProductCli, AnInterruptionKeepsTheRowsSoFar) {
+  const std::string command = "timeout --preserve-status -s INT 0.5 " WAGGLE_COMMAND
+                              " simulate bee-world --steps 1000000000 -o " +
+                              path("log.csv") + " 2>" + path("err") + " >/dev/null; echo $? >" +
+                              path("code");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(waggle::read(path("code")), "130\n");
+  expect_parts(waggle::read(path("err")), {"interrupted after", "saved"});
+  EXPECT_GT(lines(waggle::read(path("log.csv"))), 1000);
+}
+
+TEST_F(ProductCli, BadLogsAreOneLineAndExitCodeTwo) {
+  const auto learn = [&](const std::string& text, const std::string& more = "") {
+    return "learn " + write("bad.csv", text) + " --reward r --action a --units 5 " +
+           (more.find("washout") == std::string::npos ? "--washout 2 " : "") + more + " -o " +
+           path("m.safetensors");
+  };
+  std::string good = "o,r,a\n";
+  for (int k = 0; k < 40; ++k) {
+    good += std::to_string(k % 3) + "," + std::to_string(std::sin(k)) + "," +
+            std::to_string(0.1 * (k % 7)) + "\n";
+  }
+  done(learn(good));
+  expect_refused("learn " + path("none.csv") + " --reward r --action a -o x", "none.csv");
+  expect_refused(learn(good, "--observe oo"), "'oo'", "'o'");
+  expect_refused(learn(good + "1,nan,0.5\n"), "row 41", "'r'");
+  expect_refused(learn(good + "1,2\n"), "row 41");
+  expect_refused(learn(good + "1,1,up\n"), "'a'", "up");
+  expect_refused(learn(good, "--action-bounds 0,0.3"), "0.3");
+  expect_refused(learn(good, "--action-bounds 0"), "--action-bounds");
+  expect_refused(learn(good, "--gamma 1"), "discount = 1");
+  expect_refused(learn("o,r,a\n1,1,1\n2,1,2\n1,1,1\n2,1,2.5\n3,1,2\n"), "'r'");
+  expect_refused(learn(good, "--episode o --washout 100"), "102");
+  expect_refused(learn(good, "--discrete --continuous"), "--continuous");
+  expect_refused("learn " + path("bad.csv") + " --reward r --action a", "--out");
+  expect_refused("learn " + path("bad.csv") + " --action a -o x", "--reward");
+}
+
+TEST_F(ProductCli, ModelsAndTargetsThatDoNotFit) {
+  const std::string model = bee();
+  expect_refused("evaluate " + model + " market-maker", "does not fit market-maker", "'nectar'",
+                 "'profit'");
+  expect_refused("evaluate " + model + " " + relay(), "nectar", "move");
+  expect_refused("evaluate " + model + " bee-world --max-move 0.05", "does not fit", "[-0.05");
+  expect_refused("evaluate " + model + " bee-world --volatility 2", "bee-world", "volatility");
+  expect_refused("evaluate " + model + " bee-wrld", "bee-wrld");
+  expect_refused("evaluate " + model + " bee-world --steps 0", "--steps 0");
+  expect_refused("evaluate " + path("log.csv") + " bee-world", "log.csv");
+  expect_refused("inspect " + path("none.safetensors"), "none.safetensors");
+  expect_refused("simulate bee-wrld -o x", "'bee-wrld'", "'bee-world'");
+  expect_refused("simulate bee-world --steps -5 -o " + path("x.csv"), "--steps -5");
+  expect_refused("simulate bee-world --policy " + path("log.csv") + " -o " + path("x.csv"),
+                 "log.csv");
+  expect_refused("simulate bee-world --epsilon 0.1 -o " + path("x.csv"), "--policy");
+  expect_refused("export " + model + " --to rust -o x", "--to rust");
+  expect_refused("act " + model + " --format xml", "--format xml");
+  const Outcome full = run("simulate bee-world -o /dev/full/x.csv");
+  EXPECT_EQ(full.code, 2);
+}
+
+TEST_F(ProductCli, CompletionsAndManualFollowTheDefinitions) {
+  write("bash", done("completions bash"));
+  const std::string script =
+      "source " + path("bash") +
+      "; COMP_WORDS=(waggle ev); COMP_CWORD=1; _waggle; echo ${COMPREPLY[*]}"
+      "; COMP_WORDS=(waggle learn --gam); COMP_CWORD=2; _waggle; echo ${COMPREPLY[*]}"
+      "; COMP_WORDS=(waggle simulate bee); COMP_CWORD=2; _waggle; echo ${COMPREPLY[*]}";
+  const std::string file = write("try.sh", script);
+  EXPECT_EQ(std::system(("bash " + file + " >" + path("words")).c_str()), 0);
+  EXPECT_EQ(waggle::read(path("words")), "evaluate\n--gamma\nbee-world\n");
+  for (const char* shell : {"zsh", "fish"}) {
+    expect_parts(done(std::string("completions ") + shell), {"simulate", "dump-config"});
+  }
+  expect_refused("completions tcsh", "'tcsh'");
+  expect_parts(done("man"), {".TH WAGGLE 1", ".SS waggle learn", "\\-\\-dump\\-config", "130"});
+  if (std::system("command -v groff >/dev/null") == 0) {
+    const std::string page = write("waggle.1", done("man"));
+    EXPECT_EQ(
+        std::system(("groff -Kutf8 -man -Tutf8 -ww " + page + " >/dev/null 2>" + path("complaints"))
+                        .c_str()),
+        0);
+    EXPECT_EQ(waggle::read(path("complaints")), "");
+  }
+}
+
+}  // namespace
