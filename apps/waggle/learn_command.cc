@@ -129,15 +129,55 @@ ordered_json LearnCommand::configuration(const LearnOptions& options) const {
   return all;
 }
 
+/// A log that says how far it has been read, and ends the work if that is asked for before there is
+/// anything to keep.
+class WatchedLog final : public TrajectorySource {
+ public:
+  explicit WatchedLog(Log& log) : log_(log) {}
+
+  void rewind() override {
+    log_.rewind();
+    ++pass_;
+    rows_ = 0;
+    line_ = std::make_unique<ProgressLine>(fmt::format("pass {}", pass_), "rows",
+                                           static_cast<double>(log_.rows()));
+  }
+  bool next(Trajectory& chunk) override {
+    if (interrupted() && !worth_keeping_) throw Interrupted();
+    const bool more = log_.next(chunk);
+    rows_ += chunk.steps();
+    if (line_) line_->update(static_cast<double>(rows_));
+    if (!more) line_.reset();
+    return more;
+  }
+  /// From here on an interruption waits for the end of a sweep.
+  void keep() { worth_keeping_ = true; }
+
+ private:
+  Log& log_;
+  std::unique_ptr<ProgressLine> line_;
+  int pass_ = 0;
+  Eigen::Index rows_ = 0;
+  bool worth_keeping_ = false;
+};
+
 /// The one place that learns.
 Model learn_model(const std::vector<std::string>& logs, const LogOptions& log_options,
-                  const LearnOptions& options) {
-  LoadedLog log = read_log(logs, log_options);
-  log.spec.choice_names = log.choice_labels;
-  const Learnt learnt = learn_from_log(log.spec, log.trajectory, options);
+                  LearnOptions options) {
+  heed_interrupts();
+  Log log(logs, log_options);
+  EnvironmentSpec spec = log.spec();
+  spec.choice_names = log.choice_labels();
+  WatchedLog watched(log);
+  options.stop = [&watched] {
+    watched.keep();  // a sweep has been finished
+    return interrupted();
+  };
+  const Learnt learnt = learn_from_log(spec, watched, options);
+  watched.keep();
   Provenance provenance;
   provenance.sources = logs;
-  return make_model(learnt, log.spec, provenance);
+  return make_model(learnt, spec, watched, provenance);
 }
 
 void LearnCommand::run() {
@@ -162,6 +202,10 @@ void LearnCommand::run() {
   if (out.has_parent_path()) require_writable_directory(out.parent_path());
   const Model model = learn_model(logs, reading, options);
   save_model(out, model);
+  if (interrupted()) {
+    fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
+               out.string());
+  }
   if (json) {
     print(model_json(model).dump(2) + "\n");
     return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ struct LearnOptions {
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
   /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β.
   double optimism = 0.0;
+  /// Asked after every sweep and round, if given; true ends with what was learnt so far.
+  std::function<bool()> stop = nullptr;
 
   /// Throws Error where a field is out of its range.
   void validate() const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -93,6 +94,8 @@ struct PolicyIterationOptions {
   /// second sweep on.
   bool reweight = false;
   double tolerance = 1e-3;  ///< done when W changes by less, relative to its norm
+  /// Asked after every sweep, if given; true ends with what there is.
+  std::function<bool()> stop = nullptr;
 
   /// Throws Error where a field is out of its range for this space.
   void validate(const ActionSpace& space) const;
@@ -110,7 +113,7 @@ struct PolicyIterationSweep {
 enum class PolicyIterationEnd {
   fixed_point,  ///< W changed by less than the tolerance
   cycle,        ///< W came back to what it had been some sweeps ago
-  stopped,      ///< neither within the allowed sweeps
+  stopped,      ///< neither within the allowed sweeps, or told to
 };
 
 struct PolicyIteration {

@@ -157,7 +157,8 @@ class Learner {
                        {.value = options.value,
                         .greedy = options.greedy,
                         .sweeps = sweeps,
-                        .reweight = options.reweight},
+                        .reweight = options.reweight,
+                        .stop = options.stop},
                        previous);
     result_.value = std::move(iteration.value);
     result_.rounds.back().sweeps = std::move(iteration.sweeps);
@@ -172,7 +173,8 @@ class Learner {
     if (!rollout.diverged) result_.experience.append(rollout.trajectory);
   }
 
-  void warn() {
+  /// The result is complete: says what there is to say of it.
+  void finish() {
     const Index samples = result_.value.diagnostics.samples;
     const Index features = result_.value.diagnostics.features;
     auto& warnings = result_.warnings;
@@ -189,12 +191,17 @@ class Learner {
       warnings.push_back(fmt::format("policy iteration cycles, after {} sweeps",
                                      result_.rounds.back().sweeps.size()));
     }
+    if (result_.options.stop && result_.options.stop()) {
+      warnings.push_back(fmt::format("learning was stopped early, after {} rounds and {} sweeps",
+                                     result_.rounds.size(), result_.rounds.back().sweeps.size()));
+    }
     const auto lost = std::count_if(result_.rounds.begin(), result_.rounds.end(),
                                     [](const LearnRound& round) { return round.diverged; });
     if (lost > 0) {
       warnings.push_back(
           fmt::format("the policy diverged in {} of {} rounds", lost, result_.rounds.size()));
     }
+    result_.options.stop = nullptr;  // of this run alone
   }
 
  private:
@@ -251,8 +258,9 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
     learner.add_round(rollout);
     TrajectoryChunks experience(learnt.experience);
     learner.fit(experience, round + 1 == options.rounds);
+    if (options.stop && options.stop()) break;
   }
-  learner.warn();
+  learner.finish();
   return learnt;
 }
 
@@ -264,7 +272,7 @@ Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
   learner.fit(log, true);
   learnt.rounds.back().steps = learnt.summary.rows;
   learnt.rounds.back().mean_reward = learnt.summary.ranges.mean[0];
-  learner.warn();
+  learner.finish();
   return learnt;
 }
 

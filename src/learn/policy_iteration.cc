@@ -184,7 +184,8 @@ PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
     visited.push_back(search.weights());
     search.set_weights(w);
     if (i == 0) report.actions_changed = 1.0;  // there was no greedy action before it
-    if (variance && i == 0) continue;          // the weighted fit is still to come
+    if (options.stop && options.stop()) break;
+    if (variance && i == 0) continue;  // the weighted fit is still to come
     if (report.weight_change <= options.tolerance) {
       result.end = PolicyIterationEnd::fixed_point;
       break;
