@@ -20,7 +20,6 @@
 #include "core/text.h"
 #include "io/csv.h"
 #include "io/json.h"
-#include "io/series_csv.h"
 #include "option_flags.h"
 
 namespace waggle::app {

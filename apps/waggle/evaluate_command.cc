@@ -19,7 +19,7 @@
 #include "environments.h"
 #include "evaluate_log.h"
 #include "io/atomic_file.h"
-#include "io/series_csv.h"
+#include "io/csv.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "forecast_run.h"
 #include "io/atomic_file.h"
+#include "io/csv.h"
 #include "reservoir_flags.h"
 
 namespace waggle::app {
@@ -61,7 +62,7 @@ std::string score_cells(const std::optional<Score>& score, std::size_t columns) 
   return text;
 }
 
-std::string to_table(const ForecastRun& run, const SeriesTable& series, const std::string& where) {
+std::string to_table(const ForecastRun& run, const Series& series, const std::string& where) {
   const std::size_t columns = series.names.size();
   std::string text = fmt::format("{} of {}: trained on {} rows", fmt::join(series.names, ", "),
                                  where, run.trained);
@@ -103,7 +104,7 @@ ordered_json to_json(const Score& score) {
           {"nrmse_by_column", std::vector<double>(score.nrmse.begin(), score.nrmse.end())}};
 }
 
-ordered_json to_json(const ForecastRun& run, const SeriesTable& series) {
+ordered_json to_json(const ForecastRun& run, const Series& series) {
   ordered_json json;
   json["version"] = WAGGLE_VERSION;
   json["columns"] = series.names;
@@ -134,7 +135,7 @@ ordered_json to_json(const ForecastRun& run, const SeriesTable& series) {
 }
 
 /// One line for each row after the training part: what was, what was predicted, and the free run.
-std::string to_csv(const ForecastRun& run, const SeriesTable& series) {
+std::string to_csv(const ForecastRun& run, const Series& series) {
   const ForecastModel& network = run.models.front();
   const bool tested = run.tested > 0;
   const bool free = run.options.closed_loop > 0;
@@ -170,7 +171,7 @@ void ForecastCommand::run() {
     throw Error("--test-fraction 0: there is nothing to score, so say with --out where to write");
   }
   if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
-  const SeriesTable series = read_series_csv(file, columns);
+  const Series series = read_series(file, columns);
   const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
   if (!out.empty()) write_file(out, to_csv(result, series));
   print(json ? to_json(result, series).dump(2) + "\n"

@@ -154,7 +154,7 @@ ForecastModel persistence(const Split& split, const ForecastOptions& options) {
   return model;
 }
 
-void require_moving(const SeriesTable& series, const std::string& where, Index first, Index count,
+void require_moving(const Series& series, const std::string& where, Index first, Index count,
                     const char* part) {
   for (Index c = 0; c < series.values.rows(); ++c) {
     const auto values = series.values.row(c).segment(first, count);
@@ -166,7 +166,7 @@ void require_moving(const SeriesTable& series, const std::string& where, Index f
 
 }  // namespace
 
-ForecastRun run_forecast(const SeriesTable& series, const std::string& where,
+ForecastRun run_forecast(const Series& series, const std::string& where,
                          const ForecastOptions& options) {
   options.validate();
   const Index rows = series.values.cols();

@@ -6,7 +6,7 @@
 
 #include <waggle/supervised.h>
 
-#include "io/series_csv.h"
+#include "io/series_file.h"
 
 namespace waggle::app {
 
@@ -43,7 +43,7 @@ struct ForecastRun {
 /// (tomorrow is like today) and linear autoregression, its order chosen by the Bayesian information
 /// criterion. `where` names the series in messages. Throws Error for invalid options, a constant
 /// column, or a series too short.
-ForecastRun run_forecast(const SeriesTable& series, const std::string& where,
+ForecastRun run_forecast(const Series& series, const std::string& where,
                          const ForecastOptions& options);
 
 }  // namespace waggle::app

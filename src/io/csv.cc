@@ -251,4 +251,14 @@ std::unique_ptr<Table> open_csv(const std::filesystem::path& path) {
   return std::make_unique<CsvTable>(path);
 }
 
+std::string csv_cell(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos && !text.empty() &&
+                     !blank(text.front()) && !blank(text.back());
+  if (plain) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
 }  // namespace waggle

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "io/table.h"
 
@@ -21,5 +23,9 @@ std::unique_ptr<Table> open_csv(const std::filesystem::path& path);
 
 /// The number a text is, if it is one as a whole, in the C locale; a leading + is allowed.
 Table::Cell parse_number(std::string_view text);
+
+/// A cell as it must stand in a CSV file: quoted where it is empty, holds a comma,
+/// a quote or a line's end, or has blanks around it.
+std::string csv_cell(std::string_view text);
 
 }  // namespace waggle

@@ -169,5 +169,12 @@ TEST_F(Csv, PathsThatAreNoFilesAreRefused) {
   expect_error([&] { open_csv(folder_.path("pipe.csv")); }, "pipe");
 }
 
+TEST(CsvCell, IsQuotedWhereItMustBe) {
+  EXPECT_EQ(csv_cell("plain"), "plain");
+  EXPECT_EQ(csv_cell("a, \"b\""), "\"a, \"\"b\"\"\"");
+  EXPECT_EQ(csv_cell(""), "\"\"");
+  EXPECT_EQ(csv_cell(" x"), "\" x\"");
+}
+
 }  // namespace
 }  // namespace waggle

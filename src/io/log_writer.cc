@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "io/atomic_file.h"
+#include "io/csv.h"
 
 namespace waggle {
 
@@ -20,19 +21,6 @@ void append_number(double value, std::string& to) {
   char text[32];
   const auto [end, code] = std::to_chars(text, text + sizeof text, value);
   to.append(text, end);
-}
-
-void append_text(std::string_view text, std::string& to) {
-  const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos && !text.empty() &&
-                     text.front() != ' ' && text.front() != '\t' && text.back() != ' ' &&
-                     text.back() != '\t';
-  if (plain) {
-    to += text;
-    return;
-  }
-  to += '"';
-  for (const char c : text) to.append(c == '"' ? 2 : 1, c);
-  to += '"';
 }
 
 }  // namespace
@@ -60,7 +48,7 @@ class LogWriter::File {
       require(!name.empty() && seen.insert(name).second,
               "'{}': the column name {} is empty or used twice", path.string(), shown(name));
       if (seen.size() > 1) buffer_ += ',';
-      append_text(name, buffer_);
+      buffer_ += csv_cell(name);
     }
     buffer_ += '\n';
   }
@@ -118,7 +106,7 @@ class LogWriter::File {
     if (labels_.empty()) {
       append_number(action, buffer_);
     } else {
-      append_text(labels_[static_cast<std::size_t>(action)], buffer_);
+      buffer_ += csv_cell(labels_[static_cast<std::size_t>(action)]);
     }
   }
 
