@@ -28,6 +28,7 @@ TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("reproduce --threads -1", "--threads -1");
   expect_refused("reproduce bee-world --learner magic", "magic", "paper", "standardised");
   expect_refused("reproduce bee-world --seeds 1 --out /proc/nowhere", "/proc/nowhere");
+  expect_refused("reproduce online --learner lspi", "--learner lspi", "online");
 }
 
 TEST_F(Cli, AnUnwritableDirectoryIsRefusedAndLeftAlone) {

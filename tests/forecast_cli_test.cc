@@ -139,6 +139,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused(forecast + "--out /proc/nowhere/p.csv", "/proc/nowhere");
   expect_refused("forecast " + write("n.csv", "x\n1\nnan\n") + " --column x", "line 3", "nan");
   expect_refused("diagnose --units 0", "units = 0");
+  expect_refused("diagnose --config /", "'/'", "directory");
   expect_refused("diagnose --inputs 0", "inputs = 0");
   expect_refused("diagnose --delays -1", "delays = -1");
   expect_refused("series moon", "moon", "lorenz");

@@ -36,6 +36,10 @@ void insert_typed(toml::table& table, const std::string& name, const std::string
 }
 
 toml::table parse_file(const std::filesystem::path& path) {
+  std::error_code error_code;
+  if (std::filesystem::is_directory(path, error_code)) {
+    throw Error(fmt::format("cannot read '{}': it is a directory", path.string()));
+  }
   try {
     return toml::parse_file(path.string());
   } catch (const toml::parse_error& error) {
