@@ -1,118 +1,30 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <waggle/bee_world.h>
-#include <waggle/market_maker.h>
 #include <waggle/model.h>
 #include <waggle/version.h>
 
 #include "expect_error.h"
-#include "io/atomic_file.h"
 #include "io/options_json.h"
 #include "io/safetensors.h"
-#include "toy.h"
+#include "model_cases.h"
 
 namespace waggle {
 namespace {
 
-namespace fs = std::filesystem;
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-const Provenance kProvenance{.sources = {"plant-1.csv", "plant \"2\".csv"},
-                             .created = "2026-01-02T03:04:05Z",
-                             .waggle_version = {}};
-
-struct Case {
-  Model model;
-  Trajectory recorded;  // percepts to act on
-};
-
-Case bee(Index units = 60) {
-  BeeWorld world;
-  Simulation simulation(world, 7);
-  UniformPolicy initial(world.spec().actions);
-  LearnOptions options;
-  options.steps = 1000;
-  options.sweeps = 3;
-  options.reservoir.units = units;
-  options.reservoir.seed = std::numeric_limits<std::uint64_t>::max();
-  options.greedy.smoothing = 0.2;
-  const Learnt learnt = learn(simulation, initial, options);
-  Model model = make_model(learnt, world.spec(), kProvenance);
-  return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
-}
-
-Case market() {
-  MarketMaker market;
-  Simulation simulation(market, 8);
-  LinearPolicy initial(MatrixXd::Constant(1, 1, 0.3), 1.0);
-  LearnOptions options;
-  options.steps = 1000;
-  options.reservoir.units = 30;
-  options.reservoir.members = 2;
-  options.reservoir.density = 0.2;
-  options.reservoir.slowest_leak = 0.1;
-  options.reservoir.direct_inputs = true;
-  options.final_exploration = Exploration{.epsilon = 0.25};
-  const Learnt learnt = learn(simulation, initial, options);
-  Model model = make_model(learnt, market.spec(), kProvenance, {.confidence = false});
-  return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
-}
-
-Case countdown() {
-  toy::Countdown countdown(5);
-  EnvironmentSpec spec = countdown.spec();
-  spec.choice_names = {"press", "γ: let be"};
-  Simulation simulation(countdown, 9);
-  UniformPolicy initial(spec.actions);
-  LearnOptions options;
-  options.steps = 300;
-  options.standardise = false;
-  options.reservoir.units = 10;
-  options.reservoir.activation = Activation::tanh;
-  const Learnt learnt = learn(simulation, initial, options);
-  return {make_model(learnt, spec, kProvenance),
-          simulation.run(initial, {.steps = 500}).trajectory};
-}
-
-Percept percept_at(const Trajectory& recorded, Index k) {
-  Percept percept;
-  percept.reward = recorded.rewards()[k];
-  percept.observation = recorded.observations().col(k);
-  return percept;
-}
-
-void expect_same_actions(const Model& a, const Model& b, const Trajectory& recorded) {
-  GreedyPolicy one = a.policy(Start::training_ended);
-  GreedyPolicy other = b.policy(Start::training_ended);
-  VectorXd action_one(a.actions.size()), action_other(a.actions.size());
-  for (Index k = 0; k < recorded.steps(); ++k) {
-    Draws draws_one = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
-    Draws draws_other = draws_one;
-    one.act(percept_at(recorded, k), draws_one, action_one);
-    other.act(percept_at(recorded, k), draws_other, action_other);
-    ASSERT_EQ(action_one, action_other) << "step " << k;
-    ASSERT_EQ(one.value(), other.value()) << "step " << k;
-  }
-  EXPECT_EQ(one.state(), other.state());
-}
-
 TEST(Model, LoadsBitExact) {
-  for (const auto& make :
-       {+[] { return bee(); }, +[] { return market(); }, +[] { return countdown(); }}) {
+  for (const auto& make : {+[] { return bee(); }, +[] { return market(); },
+                           +[] { return countdown(); }, +[] { return delay_line(); }}) {
     const Case test = make();
     const std::string bytes = serialise(test.model);
     const Model loaded = parse_model(bytes, "model");
@@ -374,142 +286,6 @@ TEST(Network, IsWhatItsWeightsSay) {
   expect_refused([](NetworkWeights& w) { w.recurrent[1].dense.resize(2, 2); }, "2 × 2");
   expect_refused([](NetworkWeights& w) { w.recurrent[1].sparse.resize(7, 7); }, "not several");
   expect_refused([](NetworkWeights& w) { w.bias[17] = 2.0; }, "constant unit");
-}
-
-/// Spoils a file in one of many ways.
-std::string mutated(std::string bytes, Draws& draws) {
-  std::uint64_t header = 0;
-  std::memcpy(&header, bytes.data(), 8);
-  const auto position = [&] {
-    // Every second time in the header, which is where the trouble is.
-    const std::size_t size = draws.uniform() < 0.5 ? 8 + header : bytes.size();
-    return static_cast<std::size_t>(draws.index(static_cast<Index>(std::min(size, bytes.size()))));
-  };
-  const Index count = 1 + draws.index(3);
-  for (Index i = 0; i < count && !bytes.empty(); ++i) {
-    const std::size_t at = position();
-    const auto length = static_cast<std::size_t>(1 + draws.index(16));
-    switch (draws.index(9)) {
-      case 0:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << draws.index(8)));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(draws.index(256));
-        break;
-      case 2:
-        bytes.resize(at);
-        break;
-      case 3:
-        bytes.erase(at, length);
-        break;
-      case 4:
-        bytes.insert(at, bytes.substr(position(), length));
-        break;
-      case 5:
-        bytes.insert(at, length, static_cast<char>(draws.index(256)));
-        break;
-      case 6: {  // another digit, where there is one
-        const std::size_t digit = bytes.find_first_of("0123456789", at);
-        if (digit != std::string::npos) bytes[digit] = static_cast<char>('0' + draws.index(10));
-        break;
-      }
-      case 7: {  // a number, whole in the data
-        const double numbers[] = {NAN, INFINITY, 1e308, -1e300, 5e-324, 0.0, -1.0};
-        const std::size_t start = 8 + header + draws.index(100) * 8;
-        if (start + 8 <= bytes.size()) std::memcpy(&bytes[start], &numbers[draws.index(7)], 8);
-        break;
-      }
-      case 8: {  // another length of the header
-        header += static_cast<std::uint64_t>(draws.index(64)) - 32;
-        if (bytes.size() >= 8) std::memcpy(bytes.data(), &header, 8);
-        break;
-      }
-    }
-  }
-  return bytes;
-}
-
-/// WAGGLE_MUTATIONS=100000 tries that many.
-TEST(Model, SurvivesCorruption) {
-  const char* setting = std::getenv("WAGGLE_MUTATIONS");
-  const long mutations = setting != nullptr ? std::atol(setting) : 2000;
-  const std::string originals[] = {serialise(bee(6).model), serialise(market().model),
-                                   serialise(countdown().model)};
-  long loaded = 0;
-  for (long i = 0; i < mutations; ++i) {
-    Draws draws = Random(42).at(Purpose::user, static_cast<std::uint64_t>(i));
-    const std::string bytes = mutated(originals[i % 3], draws);
-    try {
-      const Model model = parse_model(bytes, "file");
-      ++loaded;
-      GreedyPolicy policy = model.policy();
-      VectorXd action(model.actions.size());
-      Percept percept;
-      percept.reward = 0.5;
-      percept.observation.setOnes(model.environment.observation_size());
-      for (int step = 0; step < 3; ++step) policy.act(percept, draws, action);
-    } catch (const Error& error) {
-      ASSERT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    } catch (const std::exception& error) {
-      FAIL() << "mutation " << i << ": " << error.what();
-    }
-  }
-  // Some change a weight and no more; most do not pass.
-  EXPECT_GT(loaded, mutations / 100);
-  EXPECT_LT(loaded, mutations / 2);
-}
-
-class ModelFile : public testing::Test {
- protected:
-  ModelFile()
-      : directory_(fs::path(testing::TempDir()) / ("waggle-model-" + std::to_string(getpid()))) {
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~ModelFile() override { fs::remove_all(directory_); }
-
-  fs::path directory_;
-};
-
-TEST_F(ModelFile, IsSavedAndLoaded) {
-  const Case test = market();
-  save_model(directory_ / "m.safetensors", test.model);
-  expect_same_actions(test.model, load_model(directory_ / "m.safetensors"), test.recorded);
-  expect_error([&] { load_model(directory_ / "none"); }, "none", "no such file");
-  EXPECT_THROW(save_model(directory_ / "no" / "m", test.model), std::runtime_error);
-}
-
-TEST_F(ModelFile, IsTheOldOneOrTheNewOneAfterAKill) {
-  const fs::path path = directory_ / "m.safetensors";
-  const Model models[] = {bee(40).model, bee(80).model};
-  const std::string bytes[] = {serialise(models[0]), serialise(models[1])};
-  const auto start = std::chrono::steady_clock::now();
-  save_model(path, models[0]);
-  const std::chrono::duration<double, std::micro> once = std::chrono::steady_clock::now() - start;
-  int seen[] = {0, 0};
-  for (std::uint64_t kill_number = 0; kill_number < 30; ++kill_number) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        for (int i = 1;; ++i) save_model(path, models[i % 2]);
-      } catch (const std::exception&) {
-        _exit(1);
-      }
-    }
-    // Some time within its first few writes, however fast the disk is.
-    const double most = std::clamp(4.0 * once.count(), 10'000.0, 900'000.0);
-    usleep(static_cast<useconds_t>(Random(5).at(Purpose::user, kill_number).uniform(0.0, most)));
-    kill(child, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status));
-    const std::string now = serialise(load_model(path));
-    ASSERT_TRUE(now == bytes[0] || now == bytes[1]) << "kill " << kill_number;
-    ++seen[now == bytes[1] ? 1 : 0];
-  }
-  EXPECT_GT(seen[0], 0);
-  EXPECT_GT(seen[1], 0);
 }
 
 }  // namespace

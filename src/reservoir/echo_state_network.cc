@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
+#include "reservoir/weights.h"
 
 namespace waggle {
 
@@ -27,11 +28,6 @@ void require_scaling(const char* name, double value) {
 
 void require_leak(double leak) {
   require(leak > 0.0 && leak <= 1.0, "leak = {}: must be in (0, 1]", leak);
-}
-
-void require_finite(const char* name, const Ref<const MatrixXd>& matrix) {
-  const Entry bad = first_non_finite(matrix);
-  require(bad.row < 0, "{}: entry ({}, {}) is not finite", name, bad.row, bad.column);
 }
 
 void require_square_and_finite(const char* name, const Ref<const MatrixXd>& matrix) {
@@ -73,13 +69,9 @@ MatrixXd rotation(const MatrixXd& random) {
   return q;
 }
 
-constexpr Index kMostUnits = 100'000;  // a dense A of more would not fit in any memory
-
 constexpr std::uint64_t kBiasStream = 0;
 constexpr std::uint64_t kInputStream = 1;
 constexpr std::uint64_t kRecurrentStream = std::uint64_t{1} << 32;
-constexpr std::uint64_t kMemberStreams = std::uint64_t{1} << 40;  // between members
-
 /// Scales `matrix` so that `measure(matrix)` becomes `target`.
 template <typename Measure>
 void rescale(MatrixXd& matrix, const char* name, double target, Measure measure) {
@@ -94,29 +86,6 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 }
 
 }  // namespace
-
-void ProcedureOne::validate() const {
-  require(features >= 1 && features <= kMostUnits,
-          "procedure_one: features = {}: must be in [1, {}]", features, kMostUnits);
-  require(delay >= 0 && delay <= kMostUnits, "procedure_one: delay = {}: must be in [0, {}]", delay,
-          kMostUnits);
-  require(radius > 0.0 && std::isfinite(radius),
-          "procedure_one: radius = {}: must be positive and finite", radius);
-  if (input_bound) {
-    require(*input_bound >= 0.0 && std::isfinite(*input_bound),
-            "procedure_one: input_bound = {}: must be finite and not negative", *input_bound);
-  }
-}
-
-double input_bound(const Ref<const MatrixXd>& z, Index delay) {
-  require(delay >= 0, "input_bound: delay = {}: must not be negative", delay);
-  double largest = 0.0;
-  for (Index k = 0; k < z.cols(); ++k) {
-    const Index first = std::max<Index>(0, k - delay);
-    largest = std::max(largest, z.middleCols(first, k + 1 - first).squaredNorm());
-  }
-  return std::sqrt(largest);
-}
 
 void ReservoirOptions::validate() const {
   require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
@@ -200,40 +169,6 @@ void EchoStateNetwork::draw(const ReservoirOptions& options, Index member) {
   }
 }
 
-/// Definition proc:procedure. A_i is a direction on the sphere times R u^{1/m}: uniform on the
-/// ball.
-void EchoStateNetwork::draw_procedure_one(const ReservoirOptions& options, Index member) {
-  const ProcedureOne& procedure = *options.procedure_one;
-  require(procedure.input_bound.has_value(),
-          "procedure_one: input_bound is needed to draw the biases; measure it with input_bound()");
-  const Index d = inputs();
-  const Index m = d * (procedure.delay + 1);
-  const double largest_bias = std::max(*procedure.input_bound * procedure.radius, 1.0);
-  const Random random(options.seed);
-  MatrixXd features(procedure.features, m);
-  VectorXd bias(procedure.features);
-  for (Index i = 0; i < procedure.features; ++i) {
-    // Each feature has its own stream, so more of them, or a longer memory, leave the others' ζ.
-    Draws draws =
-        random.at(Purpose::reservoir, kMemberStreams * static_cast<std::uint64_t>(member) +
-                                          static_cast<std::uint64_t>(i));
-    bias[i] = draws.uniform(-largest_bias, largest_bias);
-    const double radius =
-        procedure.radius * std::pow(draws.uniform(), 1.0 / static_cast<double>(m));
-    for (Index j = 0; j < m; ++j) features(i, j) = draws.normal();
-    features.row(i) *= radius / features.row(i).norm();
-  }
-  const Index half = m + procedure.features;
-  auto input = input_.middleRows(member * member_units_, member_units_);
-  input.topRows(d).setIdentity();
-  input.middleRows(m, procedure.features) = features.leftCols(d);
-  input.bottomRows(half) = -input.topRows(half);
-  auto biases = bias_.segment(member * member_units_, member_units_);
-  biases.segment(m, procedure.features) = bias;
-  biases.tail(half) = -biases.head(half);
-  blocks_.emplace_back().delayed = features.rightCols(m - d);
-}
-
 EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd bias,
                                    Activation activation, double leak)
     : member_units_(bias.size()),
@@ -300,23 +235,6 @@ EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
                              (input_.row(units() - 1).array() == 0.0).all()),
           "the constant unit must be the last, after those of the members, and be 1 for any input");
   leaky_ = leak_.minCoeff() < 1.0;
-}
-
-/// A step relies on the member being its own mirror image.
-void EchoStateNetwork::require_delay_line(const MatrixXd& features, Index member) const {
-  const Index half = member_units_ / 2;
-  require(
-      features.rows() >= 1 && features.cols() % inputs() == 0 && member_units_ % 2 == 0 &&
-          inputs() + features.cols() + features.rows() == half,
-      "delay line of {} features of {} delayed inputs: does not make up {} units with {} inputs",
-      features.rows(), features.cols(), member_units_, inputs());
-  require_finite("delay line", features);
-  const auto input = input_.middleRows(member * member_units_, member_units_);
-  const auto bias = bias_.segment(member * member_units_, member_units_);
-  require(input.topRows(half) == -input.bottomRows(half) && bias.head(half) == -bias.tail(half),
-          "delay line: the second half of a member's units must mirror the first");
-  require(activation_ == Activation::relu && leak_.minCoeff() == 1.0,
-          "delay line: must be of ReLU units without a leak");
 }
 
 NetworkWeights EchoStateNetwork::weights() const {
