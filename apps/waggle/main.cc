@@ -24,6 +24,7 @@
 #include "manual_command.h"
 #include "option_flags.h"
 #include "progress.h"
+#include "report/report_command.h"
 #include "reproduce.h"
 #include "series_command.h"
 #include "simulate_command.h"
@@ -157,6 +158,7 @@ int run(int argc, char** argv) {
   ExperimentCommand compare_command;
   add_reproduce(app, reproduce_command);
   add_compare(app, compare_command);
+  add_report(app);
   add_forecast(app);
   add_diagnose(app);
   add_series(app);
