@@ -34,6 +34,8 @@ class ExperimentFile {
   std::vector<std::string> learner_names() const;
   /// The learners to compare, in order.
   std::vector<std::string> compared_learners() const;
+  /// The best learner with a single reservoir. Throws Error if the file names none.
+  std::string best_learner() const;
 
   /// The steps over which the learnt policy is scored.
   Eigen::Index evaluation_steps() const;

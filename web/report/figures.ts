@@ -25,7 +25,7 @@ export class FigurePanel {
     for (const chart of figure.charts) {
       const label = [figure.title, chart.title].filter(Boolean).join(', ');
       const frame = element('div', {class: 'chart', role: 'img', 'aria-label': label});
-      frame.style.minHeight = `${heightOf(chart.spec) + 60}px`;
+      frame.style.minHeight = `${heightOf(chart.spec)}px`;
       this.frames.push(frame);
       const box = element('div', {class: 'panel'});
       if (chart.title) box.append(element('h4', {}, chart.title));

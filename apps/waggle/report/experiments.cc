@@ -195,7 +195,7 @@ void add_distribution(SectionBuilder& builder, const std::vector<const ordered_j
           };
           line("paper", "the paper's run", colour::kPaper, number_in(metric, "paper"));
           line("optimum", "exact optimum", colour::kExact, number_in(metric, "reference"));
-          return layered(x, {}, layers, 60 + 34 * static_cast<int>(names.size()));
+          return layered(x, {}, layers, 110 + 32 * static_cast<int>(names.size()));
         }}});
 }
 
