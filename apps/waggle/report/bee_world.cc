@@ -70,7 +70,7 @@ ChartPlan flight_map(SectionBuilder& builder, const std::string& title, const Fi
                                           .y = position,
                                           .colour = "white",
                                           .mark_options = {{"size", 14}, {"opacity", 1}}}},
-                                        200);
+                                        240);
             for (auto& layer : spec["layer"]) {
               layer["encoding"]["y"]["scale"] = {{"domain", {0, 1}}, {"nice", false}};
               layer["encoding"]["x"]["scale"] = {{"zero", false}, {"nice", false}};

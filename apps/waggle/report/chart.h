@@ -41,6 +41,6 @@ inline const nlohmann::ordered_json kDashed = {{"strokeDash", {6, 4}}};
 
 /// The layers over each other, on shared axes and with one legend.
 nlohmann::ordered_json layered(const Axis& x, const Axis& y, const std::vector<Layer>& layers,
-                               int height = 240);
+                               int height = 280);
 
 }  // namespace waggle::app

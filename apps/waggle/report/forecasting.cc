@@ -19,7 +19,7 @@ ChartPlan prediction(const std::string& file) {
                 {"step of the test"}, {"value (scaled)"},
                 {{data, "line", "step", "target", "series", colour::kExact},
                  {data, "line", "step", "prediction", "prediction", colour::kEstimate, kDashed}},
-                200);
+                240);
           }};
 }
 
@@ -31,7 +31,7 @@ ChartPlan error_of(const std::string& file) {
         return layered(
             {"step of the test"}, {"prediction − series"},
             {{files[0].data, "line", "step", "error", "", colour::kMeasured, {{"strokeWidth", 1}}}},
-            200);
+            240);
       }};
 }
 
@@ -45,7 +45,7 @@ ChartPlan lorenz(const std::string& coordinate) {
                 {{data, "line", "lyapunov_time", coordinate, "Lorenz system", colour::kExact},
                  {data, "line", "lyapunov_time", coordinate + "_loop", "free run",
                   colour::kEstimate, kDashed}},
-                180);
+                220);
           }};
 }
 
@@ -61,7 +61,7 @@ ChartPlan memory(const std::string& units) {
                              "",
                              colour::kMeasured,
                              {{"opacity", 0.6}}}},
-                           180);
+                           220);
           }};
 }
 

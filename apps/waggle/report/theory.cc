@@ -20,7 +20,7 @@ void add_ridge_path(SectionBuilder& builder, const Reward& reward) {
           return layered(
               {"λ / mean squared feature", true}, y,
               {{files[0].data, "line", "ridge", column, "", colour, {{"point", {{"size", 20}}}}}},
-              180);
+              220);
         }};
   };
   builder.figure(
