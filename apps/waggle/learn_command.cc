@@ -20,6 +20,7 @@
 #include "environments.h"
 #include "evaluate_log.h"
 #include "io/atomic_file.h"
+#include "learning_figures.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
@@ -209,7 +210,7 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
   std::vector<Figure> figures;
   Figure path{"ridge_path", {"ridge", "error"}, {}};
   for (const RidgeCandidate& candidate : model.value.diagnostics.ridge_path) {
-    path.rows.push_back({candidate.ridge, candidate.error});
+    path.rows.push_back({candidate.ridge, known_error(candidate)});
   }
   if (!path.rows.empty()) figures.push_back(std::move(path));
   Figure value{"value", {"row", "reward", "value"}, {}};
@@ -224,7 +225,7 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
     figures.push_back(calibration_figure(evaluation));
   } catch (const Interrupted&) {
     for (const char* name : {"value", "calibration"}) {
-      figures.push_back({.name = name, .columns = {}, .rows = {}, .missing = "interrupted"});
+      figures.push_back(missing_figure(name, "interrupted"));
     }
   }
   return figures;

@@ -1,6 +1,7 @@
 #include "learning_figures.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "progress.h"
 
@@ -10,6 +11,11 @@ using Eigen::Index;
 
 Figure missing_figure(const std::string& name, const std::string& why) {
   return {.name = name, .columns = {}, .rows = {}, .missing = why};
+}
+
+double known_error(const RidgeCandidate& candidate) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  return candidate.error < kLargest ? candidate.error : std::numeric_limits<double>::quiet_NaN();
 }
 
 Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double sign,
@@ -64,7 +70,7 @@ Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
                          const std::function<double(const Learnt&)>& score) {
   // Wide enough for a fit too free on one side and too stiff on the other.
   const RidgeOptions path{
-      .scale = RidgeScale::relative, .choose = true, .smallest = 1e-16, .largest = 1e2};
+      .scale = RidgeScale::relative, .choose = true, .smallest = 1e-12, .largest = 1e2};
   const std::vector<RidgeCandidate> candidates = refit(learnt, path, 1).diagnostics.ridge_path;
   Figure figure{"ridge_path", {"ridge", "relative", "error", score_name}, {}};
   figure.rows.resize(candidates.size());
@@ -80,7 +86,7 @@ Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
           refit(learnt, {.ridge = candidate.ridge, .scale = RidgeScale::relative, .choose = false},
                 kMostSweeps);
       figure.rows[static_cast<std::size_t>(i)] = {at.value.diagnostics.ridge, candidate.ridge,
-                                                  candidate.error, score(at)};
+                                                  known_error(candidate), score(at)};
     });
   } catch (const Interrupted&) {
   }

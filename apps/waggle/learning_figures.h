@@ -20,6 +20,9 @@ Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double 
 /// A figure that could not be made.
 Figure missing_figure(const std::string& name, const std::string& why);
 
+/// The error of a λ, NaN where cross-validation could not say.
+double known_error(const RidgeCandidate& candidate);
+
 /// Plays a trajectory's actions again, which takes a simulation of the same seed to where the
 /// trajectory ended.
 class Replay final : public Policy {

@@ -161,7 +161,8 @@ std::string to_csv(const Figure& figure) {
   for (const auto& values : figure.rows) {
     const char* separator = "";
     for (const double value : values) {
-      text += separator + cell(value);
+      text += separator;
+      text += cell(value);
       separator = ",";
     }
     text += "\n";
@@ -192,7 +193,8 @@ ordered_json write_figures(const std::filesystem::path& directory, const std::st
     ordered_json entry = {{"name", figure.name}};
     if (figure.missing.empty()) {
       require_writable_directory(directory / folder);
-      const std::string file = (folder.empty() ? "" : folder + "/") + figure.name + ".csv";
+      const std::string file =
+          (std::filesystem::path(folder) / (figure.name + ".csv")).generic_string();
       write_file(directory / file, to_csv(figure));
       entry["file"] = file;
     } else {
