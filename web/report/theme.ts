@@ -46,7 +46,7 @@ export function configOf(theme: Theme): Config {
     },
     legend: {
       title: null, orient: 'top', direction: 'horizontal', labelColor: ink, labelFontSize: 12,
-      labelLimit: 320, symbolStrokeWidth: 2.5, columns: 2, symbolOpacity: 1,
+      labelLimit: 320, symbolStrokeWidth: 2.5, columns: {expr: 'width < 420 ? 1 : width < 700 ? 2 : 4'}, symbolOpacity: 1,
     },
     line: {strokeWidth: 1.6, strokeJoin: 'round'},
     boxplot: {median: {color: ink}},

@@ -4,8 +4,9 @@ import {spawnSync} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {fileURLToPath} from 'node:url';
 
-export const program = process.env.WAGGLE ?? join(import.meta.dirname ?? '.', '../../build/release/bin/waggle');
+export const program = process.env.WAGGLE ?? fileURLToPath(new URL('../../build/release/bin/waggle', import.meta.url));
 
 export interface Ran {
   status: number | null;

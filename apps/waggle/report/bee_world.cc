@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 namespace {
 
 const Axis kStep{"time step"};
-const Axis kPosition{"position y (circles)"};
+const Axis kPosition{"position y (part of the circle)"};
 
 FigureFile flight(const std::string& name) {
   return {name, {"step", "nectar", "value", "position"}};
@@ -19,7 +19,7 @@ FigureFile flight(const std::string& name) {
 
 ChartPlan nectar_and_value(const std::string& file) {
   return {"", {flight(file)}, [](const std::vector<Loaded>& files) {
-            return layered(kStep, {"nectar per step"},
+            return layered(kStep, {"nectar per step, and value"},
                            {{files[0].data, "line", "step", "nectar", "nectar collected"},
                             {files[0].data, "line", "step", "value", "estimated value Wᵀx",
                              colour::kEstimate}});
@@ -45,6 +45,7 @@ Layer nectar_tiles(SectionBuilder& builder, const Loaded& field, const Loaded& f
           .mark = "rect",
           .x = "step",
           .y = "low",
+          .mark_options = {{"clip", true}, {"opacity", 1}},
           .channels = {{"x2", {{"field", "step_end"}}},
                        {"y2", {{"field", "high"}}},
                        {"color",
@@ -52,9 +53,9 @@ Layer nectar_tiles(SectionBuilder& builder, const Loaded& field, const Loaded& f
                          {"type", "quantitative"},
                          {"scale", {{"scheme", "viridis"}, {"domain", {0, 2}}}},
                          {"legend", nullptr}}}},
-          .transform = {{{"calculate", "datum.step + 1.2"}, {"as", "step_end"}},
+          .transform = {{{"calculate", "datum.step + 3"}, {"as", "step_end"}},
                         {{"calculate", "datum.position - 0.01"}, {"as", "low"}},
-                        {{"calculate", "datum.position + 0.012"}, {"as", "high"}}}};
+                        {{"calculate", "datum.position + 0.03"}, {"as", "high"}}}};
 }
 
 ChartPlan flight_map(SectionBuilder& builder, const std::string& title, const FigureFile& file,
@@ -88,10 +89,12 @@ void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experime
   const FigureFile reference{
       "reference", {"step", "optimal_position", "flow_position", "printed_flow_position"}};
 
-  builder.figure({"initial", "Nectar and value while the bee flies at random", "figure 1 (a)",
-                  "The first 250 steps of π_0. The value learnt from this flight rises before the "
-                  "nectar does: it has seen from the last tastes and moves where the bee is."},
-                 {nectar_and_value("initial_flight")});
+  builder.figure(
+      {"initial", "Nectar and value while the bee flies at random", "figure 1 (a)",
+       "The first 250 steps of π_0. The value is what the flight will earn from here on, each step "
+       "counting half as much as the one before: about twice the nectar, since a bee that "
+       "moves at random stays near where it is."},
+      {nectar_and_value("initial_flight")});
   builder.figure({"improved", "Nectar and value once it acts on that value", "figure 2 (a)",
                   "The first 250 steps of the improved policy. Where the nectar stays near its "
                   "crest of 2 the bee follows the flower; the dips are the half periods in which "
@@ -117,7 +120,7 @@ void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experime
        "sign corrected it dwells on the islands as the paper's picture does."},
       {flight_map(builder, "as printed", reference, "printed_flow_position"),
        flight_map(builder, "with its sign corrected", reference, "flow_position")});
-  const Reward reward{"mean_nectar", "mean nectar per step"};
+  const Reward reward{"mean_nectar", {"mean nectar per step"}};
   add_ridge_path(builder, reward);
   add_learning_curve(builder, reward, best);
 }

@@ -8,8 +8,11 @@ namespace {
 
 ordered_json channel(const std::string& field, const Axis& axis) {
   ordered_json scale = {{"zero", axis.zero}, {"nice", !axis.log}};
-  if (axis.log) scale = {{"type", "log"}};
-  return {{"field", field}, {"type", "quantitative"}, {"title", axis.title}, {"scale", scale}};
+  if (axis.log) scale = {{"type", "log"}, {"nice", false}};
+  ordered_json lines = {{"title", axis.title}};
+  if (!axis.format.empty()) lines["format"] = axis.format;
+  if (axis.log) lines["gridOpacity"] = 0.5;  // there are many
+  return {{"field", field}, {"type", "quantitative"}, {"scale", scale}, {"axis", lines}};
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ inline constexpr const char* kFourth = "$orange";  ///< and a fourth
 struct Axis {
   std::string title;  ///< with its unit in brackets, if it has one
   bool log = false;
-  bool zero = false;  ///< whether 0 must be on it
+  bool zero = false;        ///< whether 0 must be on it
+  std::string format = {};  ///< of its numbers, as d3 writes it; empty: by itself
 };
 
 /// One mark for every row of a dataset.

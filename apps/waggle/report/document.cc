@@ -18,6 +18,16 @@ const std::vector<double>& Columns::at(const std::string& name) const {
   return values[static_cast<std::size_t>(found - names.begin())];
 }
 
+void ReportTable::drop_empty_columns() {
+  for (std::size_t c = columns.size(); c-- > 1;) {
+    if (!std::all_of(rows.begin(), rows.end(), [c](const auto& row) { return row[c].empty(); }))
+      continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    columns.erase(columns.begin() + at);
+    for (auto& row : rows) row.erase(row.begin() + at);
+  }
+}
+
 namespace {
 
 /// A picture shows no more digits than these, and the page is half the size.

@@ -42,6 +42,9 @@ struct ReportTable {
   std::string caption;
   std::vector<std::string> columns;  ///< the first holds words, the others numbers
   std::vector<std::vector<std::string>> rows;
+
+  /// Takes out the columns that are empty in every row.
+  void drop_empty_columns();
 };
 
 struct Section {

@@ -110,6 +110,7 @@ ReportTable result_table(const ordered_json& experiment) {
     table.rows.push_back({label, shown(number_in(fact, "paper")), shown(number_in(fact, "value")),
                           "", shown(number_in(fact, "reference"))});
   }
+  table.drop_empty_columns();
   return table;
 }
 
@@ -151,7 +152,7 @@ void add_distribution(SectionBuilder& builder, const std::vector<const ordered_j
   const ordered_json& labels = learners.front()->value("labels", ordered_json::object());
   const bool bees = name == "mean_nectar";
   builder.figure(
-      {"seeds", "Every learner, every seed", "",
+      {"seeds", learners.size() > 1 ? "Every learner, every seed" : "Every seed", "",
        fmt::format("Each dot is one seed, the box holds the middle half of them. {} Further {} is "
                    "better; the optimum cannot be beaten but by chance in a finite run.",
                    number_in(metric, "paper") ? "The paper prints one run." : "",

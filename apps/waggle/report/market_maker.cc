@@ -71,13 +71,13 @@ ChartPlan stationary_histogram() {
             return layered(
                 kInventory, {"probability density (per unit of stock)", false, true},
                 {{data,
-                  "bar",
+                  "rect",
                   "lower",
                   "density",
                   "under the improved policy",
                   colour::kMeasured,
                   {{"opacity", 0.7}},
-                  {{"x2", {{"field", "upper"}}}}},
+                  {{"x2", {{"field", "upper"}}}, {"y2", {{"datum", 0}}}}},
                  {data,
                   "line",
                   "middle",
@@ -110,8 +110,9 @@ void add_market_maker_figures(SectionBuilder& builder, const ordered_json& exper
   builder.figure(
       {"actions", "What it does at each inventory", "figure 6 (a)",
        fmt::format(
-           "The improved policy sees the inventory only through its memory and still trades "
-           "nearly in proportion to it. The line is the exact optimum for reward on {}{}",
+           "The improved policy trades against its inventory; its actions scatter, since it takes "
+           "the best of a hundred random trades on a jagged estimate. The line is the exact "
+           "optimum for reward on {}{}",
            arrival ? "arrival" : "departure",
            arrival ? "; the paper draws the one for departure."
                    : ", the line that the paper draws.")},
@@ -120,7 +121,7 @@ void add_market_maker_figures(SectionBuilder& builder, const ordered_json& exper
                   "The histogram of the inventory under the improved policy next to the exact "
                   "normal density under the optimal policy of the same reward timing."},
                  {stationary_histogram()});
-  const Reward reward{"average_cost", "average cost per step"};
+  const Reward reward{"average_cost", {"average cost per step", true}};
   std::string best = text_in(builder.listing("learning_curve"), "learner");
   add_ridge_path(builder, reward);
   add_learning_curve(builder, reward, best.empty() ? "best learner" : best);

@@ -128,7 +128,7 @@ void add_learning(Document& document, const ordered_json& results,
         {"ridge", "How much to regularise", "",
          "The cross-validated error of every λ that was considered; the lowest was taken."},
         {{"", {{"ridge_path", {"ridge", "error"}}}, [](const std::vector<Loaded>& files) {
-            return layered({"λ / mean squared feature", true}, {"error", true},
+            return layered({"λ / mean squared feature", true, false, ".0e"}, {"error", true},
                            {{files[0].data,
                              "line",
                              "ridge",

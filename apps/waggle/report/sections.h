@@ -34,7 +34,7 @@ void add_forecasting_figures(SectionBuilder& builder);
 /// Figures that both problems have.
 struct Reward {
   std::string column;  ///< in the files: mean_nectar, average_cost
-  std::string title;   ///< of its axis
+  Axis axis;
 };
 /// Error and reward against λ.
 void add_ridge_path(SectionBuilder& builder, const Reward& reward);

@@ -18,7 +18,7 @@ void add_ridge_path(SectionBuilder& builder, const Reward& reward) {
     return ChartPlan{
         title, {file}, [=](const std::vector<Loaded>& files) {
           return layered(
-              {"λ / mean squared feature", true}, y,
+              {"λ / mean squared feature", true, false, ".0e"}, y,
               {{files[0].data, "line", "ridge", column, "", colour, {{"point", {{"size", 20}}}}}},
               220);
         }};
@@ -29,7 +29,7 @@ void add_ridge_path(SectionBuilder& builder, const Reward& reward) {
        "then earns, which needs the system. Where the first is low the second is good: so "
        "λ can be chosen before anything is flown."},
       {against("cross-validated error", {"error", true}, "error", colour::kMeasured),
-       against(reward.title, {reward.title}, reward.column, colour::kEstimate)});
+       against(reward.axis.title, reward.axis, reward.column, colour::kEstimate)});
 }
 
 void add_learning_curve(SectionBuilder& builder, const Reward& reward, const std::string& learner) {
@@ -41,7 +41,7 @@ void add_learning_curve(SectionBuilder& builder, const Reward& reward, const std
                    {{"learning_curve", {"steps", "median", "p05", "p95", "optimum"}}},
                    [&](const std::vector<Loaded>& files) {
                      const std::string& data = files[0].data;
-                     return layered({"steps of experience"}, {reward.title},
+                     return layered({"steps of experience"}, reward.axis,
                                     {{data,
                                       "area",
                                       "steps",
@@ -73,7 +73,7 @@ void add_bias_figures(SectionBuilder& builder) {
                      const std::string& data = files[0].data;
                      const nlohmann::ordered_json dots = {{"point", {{"size", 20}}}};
                      return layered(
-                         {"steps of data", true}, {"error (absolute)", true},
+                         {"steps of data", true, false, "~s"}, {"error (absolute)", true},
                          {{data, "line", "steps", "lstd_error", "LSTD", colour::kMeasured, dots},
                           {data, "line", "steps", "bellman_residual_error", "Bellman residual",
                            colour::kEstimate, dots}});
@@ -119,7 +119,7 @@ ChartPlan scaling(SectionBuilder& builder, const std::string& title, const std::
         Fit fit = fit_line(files[0].columns, x, y);
         const std::string label = fmt::format("fitted: error ∝ {}^{:.2f}", x, fit.slope);
         return layered(
-            {x_title, true}, {"root mean square error", true},
+            {x_title, true, false, "~s"}, {"root mean square error", true},
             {{files[0].data, "point", x, y, "one seed", colour::kMeasured, {{"size", 18}}},
              {builder.dataset(file + "_fit", std::move(fit.ends)), "line", x, "fit", label,
               colour::kEstimate}});
