@@ -12,8 +12,6 @@ namespace waggle::app {
 
 /// The text of experiments/NAME.toml, built into the program. Throws Error for an unknown name.
 std::string_view experiment_text(std::string_view name);
-/// The experiments there are.
-std::vector<std::string> experiment_names();
 
 /// An experiment's TOML file: its environment, its learners, what the paper prints.
 class ExperimentFile {
