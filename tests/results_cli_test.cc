@@ -47,7 +47,6 @@ using Names = std::vector<std::string>;
 
 class ResultsCli : public waggle::Cli {
  protected:
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
   ordered_json results(const std::string& name) const {
     return ordered_json::parse(waggle::read(directory_ / name / "results.json"));
   }
