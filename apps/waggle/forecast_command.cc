@@ -170,7 +170,7 @@ void ForecastCommand::run() {
   if (complete.test_fraction == 0.0 && out.empty()) {
     throw Error("--test-fraction 0: there is nothing to score, so say with --out where to write");
   }
-  if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
+  if (!out.empty()) require_output(out, {file});
   const Series series = read_series(file, columns);
   const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
   if (!out.empty()) write_file(out, to_csv(result, series));

@@ -18,6 +18,7 @@
 #include "core/text.h"
 #include "environments.h"
 #include "io/atomic_file.h"
+#include "io/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
@@ -189,6 +190,8 @@ void LearnCommand::run() {
   require(options.rounds == 1 && options.optimism == 0.0,
           "rounds and optimism are for learning by acting; a log is one round");
   const LogOptions reading = log_options(options.value.washout);
+  std::vector<std::filesystem::path> inputs = expand_patterns(logs);
+  inputs.push_back(config.path());
   if (!dump.empty()) {
     const std::string text = "# waggle learn --config THIS_FILE   (waggle " WAGGLE_VERSION ")\n" +
                              to_toml(configuration(options));
@@ -196,10 +199,11 @@ void LearnCommand::run() {
       print(text);
       return;
     }
+    require_output(dump, inputs);
     write_file(dump, text);
   }
   require(!out.empty(), "--out is required: the model file to write");
-  if (out.has_parent_path()) require_writable_directory(out.parent_path());
+  require_output(out, inputs);
   const Model model = learn_model(logs, reading, options);
   save_model(out, model);
   if (interrupted()) {
