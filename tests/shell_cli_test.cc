@@ -55,13 +55,13 @@ typeset all part
 waited() {
   for i in {1..200}; do
     while zpty -r -t shell part; do all+=$part; done
-    [[ $all == *$1* ]] && return
+    [[ $all == *${~1}* ]] && return
     sleep 0.05
   done
 }
 waited ready$'\r'
 zpty -w -n shell ')" + line + R"('$'\t'
-waited ')" + line + "'*'" + rest + R"('
+waited ')" + line + "*" + rest + R"('
 print -r -- $all
 zpty -d shell
 )");

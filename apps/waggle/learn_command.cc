@@ -31,7 +31,8 @@ using nlohmann::ordered_json;
 namespace {
 
 /// What serves most logs: policy iteration by LSTD with λ chosen, on units of many time scales
-/// whose kinks lie where the data is.
+/// whose kinks lie where the data is. Three networks, since what one of them is worth depends on
+/// how it happened to be drawn.
 LearnOptions default_learner() {
   LearnOptions options;
   options.sweeps = 20;
@@ -42,6 +43,7 @@ LearnOptions default_learner() {
   options.reservoir.operator_norm = 0.9;
   options.reservoir.slowest_leak = 0.3;
   options.reservoir.direct_inputs = true;
+  options.reservoir.members = 3;
   options.value.washout = 30;
   options.greedy.smoothing = 0.3;
   return options;

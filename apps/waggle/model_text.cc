@@ -92,9 +92,13 @@ std::string learnt_table(const Model& model) {
     text += table_line("actions searched", describe_actions(model.actions, {}));
   }
   text += table_line("discount γ", fmt::format("{}", model.options.value.discount));
-  text += table_line("reservoir", fmt::format("{} {} units, seed {}", model.network->units(),
-                                              name_of(model.options.reservoir.activation),
-                                              model.options.reservoir.seed));
+  const EchoStateNetwork& network = *model.network;
+  const std::string members =
+      network.members() > 1 ? fmt::format("{} networks of ", network.members()) : "";
+  text +=
+      table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
+                                          name_of(model.options.reservoir.activation),
+                                          model.options.reservoir.seed));
   text += table_line("fit", fmt::format("{} rows, {} features, rank {}, condition {:.1e}",
                                         fit.samples, fit.features, fit.rank, fit.condition_number));
   text += table_line(
