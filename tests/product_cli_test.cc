@@ -154,7 +154,7 @@ TEST_F(ProductCli, DiscreteActionsAnswerWithTheirLabels) {
   const Outcome outcome = run("act " + model + " <" + write("in", "{\"gain\":0.1,\"temp\":0.2}\n"));
   EXPECT_EQ(json::parse(outcome.out)["action"], "on");
   const json held = json::parse(done("evaluate --json " + model + " " + path("relay.csv")));
-  EXPECT_NEAR(held["agreement"]["same_share"].get<double>(), 0.5, 0.15);
+  EXPECT_NEAR(held["agreement"]["same_share"].get<double>(), 0.5, 0.2);
   expect_refused("evaluate " + model + " bee-world", "does not fit", "'gain'", "'nectar'");
 }
 
