@@ -192,8 +192,11 @@ void LearnCommand::run() {
   require(options.rounds == 1 && options.optimism == 0.0,
           "rounds and optimism are for learning by acting; a log is one round");
   const LogOptions reading = log_options(options.value.washout);
-  std::vector<std::filesystem::path> inputs = expand_patterns(logs);
-  inputs.push_back(config.path());
+  const auto require_own = [this](const std::filesystem::path& file) {
+    std::vector<std::filesystem::path> inputs = expand_patterns(logs);
+    inputs.push_back(config.path());
+    require_output(file, inputs);
+  };
   if (!dump.empty()) {
     const std::string text = "# waggle learn --config THIS_FILE   (waggle " WAGGLE_VERSION ")\n" +
                              to_toml(configuration(options));
@@ -201,11 +204,11 @@ void LearnCommand::run() {
       print(text);
       return;
     }
-    require_output(dump, inputs);
+    require_own(dump);
     write_file(dump, text);
   }
   require(!out.empty(), "--out is required: the model file to write");
-  require_output(out, inputs);
+  require_own(out);
   const Model model = learn_model(logs, reading, options);
   save_model(out, model);
   if (interrupted()) {
