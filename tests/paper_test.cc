@@ -7,6 +7,8 @@
 
 #include <waggle/waggle.h>
 
+#include "reference/quadratic_features.h"
+
 namespace waggle {
 namespace {
 
@@ -78,18 +80,6 @@ TEST(Paper, TheExactOneStepImprovementCostsWhatItShould) {
   EXPECT_NEAR(cost, 1.619077, 0.005 * 1.619077);  // the closed form at the paper's parameters
 }
 
-/// The four features in which π_0's action value is exactly linear, after (y, a): 1, y², ya, a².
-class QuadraticFeatures final : public ReservoirSystem {
- public:
-  Eigen::Index units() const override { return 4; }
-  Eigen::Index inputs() const override { return 2; }
-  void step(const Eigen::Ref<const Eigen::VectorXd>&, const Eigen::Ref<const Eigen::VectorXd>& z,
-            Eigen::Ref<Eigen::VectorXd> next) const override {
-    const double a = z[0], y = z[1];
-    next << 1.0, y * y, y * a, a * a;
-  }
-};
-
 TEST(Errata, TheBellmanResidualIsBiasedUnderNoiseAndLstdIsNot) {
   // Erratum 6. The coefficient of y² in the exact Q is −p, p = (β + γαη²)/(1 − γ(1−η)²).
   const double gamma = std::exp(-1.0);
@@ -102,7 +92,7 @@ TEST(Errata, TheBellmanResidualIsBiasedUnderNoiseAndLstdIsNot) {
     const Trajectory log = simulation.run(initial, {.steps = 300'000}).trajectory;
     const auto p = [&](Method method) {
       const ValueFit fit =
-          fit_value(QuadraticFeatures(), InputLayout::of(simulation.spec()), log,
+          fit_value(reference::QuadraticFeatures(), InputLayout::of(simulation.spec()), log,
                     {.discount = gamma, .method = method, .solve = {0.0}, .washout = 1});
       return -fit.weights[1];
     };

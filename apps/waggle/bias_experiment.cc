@@ -3,6 +3,7 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "reference/quadratic_features.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -12,20 +13,6 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
-
-/// The features in which the action value of π_0 is exactly linear, after (y, a): 1, y², ya, a².
-/// With them nothing is left to approximate, and an estimator's error is its own.
-class QuadraticFeatures final : public ReservoirSystem {
- public:
-  Index units() const override { return 4; }
-  Index inputs() const override { return 2; }
-  void step(const Eigen::Ref<const VectorXd>& /*x*/, const Eigen::Ref<const VectorXd>& z,
-            Eigen::Ref<VectorXd> next) const override {
-    const double a = z[0];
-    const double y = z[1];
-    next << 1.0, y * y, y * a, a * a;
-  }
-};
 
 constexpr Index kLengths[] = {1'000, 3'000, 10'000, 30'000, 100'000, 300'000, 1'000'000};
 constexpr std::size_t kCount = std::size(kLengths);
@@ -47,7 +34,7 @@ Estimates estimate(const MarketMakerOptions& environment, const reference::Noisy
   for (std::size_t i = 0; i < kCount; ++i) {
     log.append(simulation.run(policy, {.steps = kLengths[i] - log.steps()}).trajectory);
     const auto p = [&](Method method) {
-      return -fit_value(QuadraticFeatures(), layout, log,
+      return -fit_value(reference::QuadraticFeatures(), layout, log,
                         {.discount = discount, .method = method, .solve = {0.0}, .washout = 1})
                   .weights[1];
     };

@@ -28,8 +28,10 @@ struct BuiltIn {
     std::string label;
     double mean_reward = 0.0;
   };
-  /// The exact optimum for a discount.
+  /// The exact optimum for a discount, and the policy that reaches it by knowing everything.
   std::function<Optimum(double discount)> optimum;
+  std::function<std::unique_ptr<Policy>(double discount)> optimal_policy;
+  double discount = 0.0;  ///< the paper's
 };
 
 /// Their names.

@@ -32,13 +32,15 @@ struct ExportCommand {
     require(precision == "double" || precision == "float",
             "--precision {}: must be float or double", precision);
     const Model model = load_model(file);
-    if (out.has_parent_path()) require_writable_directory(out.parent_path());
+    std::filesystem::path base = out;
+    if (base.extension() == ".h" || base.extension() == ".c") base.replace_extension();
+    for (const char* ending : {".h", ".c"}) {
+      require_output(base.string() + ending, {file, config.path()});
+    }
     ExportOptions options;
     options.precision = precision == "float" ? Precision::float32 : Precision::float64;
     options.seed = seed;
     const ExportedC exported = export_c(out, model, options);
-    std::filesystem::path base = out;
-    if (base.extension() == ".h" || base.extension() == ".c") base.replace_extension();
     if (json) {
       const nlohmann::ordered_json result = {
           {"header", base.string() + ".h"},  {"source", base.string() + ".c"},

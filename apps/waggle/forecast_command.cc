@@ -170,7 +170,10 @@ void ForecastCommand::run() {
   if (complete.test_fraction == 0.0 && out.empty()) {
     throw Error("--test-fraction 0: there is nothing to score, so say with --out where to write");
   }
-  if (!out.empty()) require_writable_directory(out);
+  if (!out.empty()) {
+    require_writable_directory(out);
+    require_output(out / "predictions.csv", {file});
+  }
   const Series series = read_series(file, columns);
   const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
   ordered_json all = to_json(result, series, repeat);

@@ -20,6 +20,7 @@
 #include "environments.h"
 #include "evaluate_log.h"
 #include "io/atomic_file.h"
+#include "io/log_columns.h"
 #include "learning_figures.h"
 #include "model_text.h"
 #include "option_flags.h"
@@ -35,7 +36,8 @@ using nlohmann::ordered_json;
 namespace {
 
 /// What serves most logs: policy iteration by LSTD with λ chosen, on units of many time scales
-/// whose kinks lie where the data is.
+/// whose kinks lie where the data is. Three networks, since what one of them is worth depends on
+/// how it happened to be drawn.
 LearnOptions default_learner() {
   LearnOptions options;
   options.sweeps = 20;
@@ -46,6 +48,7 @@ LearnOptions default_learner() {
   options.reservoir.operator_norm = 0.9;
   options.reservoir.slowest_leak = 0.3;
   options.reservoir.direct_inputs = true;
+  options.reservoir.members = 3;
   options.value.washout = 30;
   options.greedy.smoothing = 0.3;
   return options;
@@ -240,6 +243,11 @@ void LearnCommand::run() {
   require(options.rounds == 1 && options.optimism == 0.0,
           "rounds and optimism are for learning by acting; a log is one round");
   const LogOptions reading = log_options(options.value.washout);
+  const auto require_own = [this](const std::filesystem::path& file) {
+    std::vector<std::filesystem::path> inputs = expand_patterns(logs);
+    inputs.push_back(config.path());
+    require_output(file, inputs);
+  };
   if (!dump.empty()) {
     const std::string text = "# waggle learn --config THIS_FILE   (waggle " WAGGLE_VERSION ")\n" +
                              to_toml(configuration(options));
@@ -247,10 +255,11 @@ void LearnCommand::run() {
       print(text);
       return;
     }
+    require_own(dump);
     write_file(dump, text);
   }
   require(!out.empty(), "--out is required: the model file to write");
-  if (out.has_parent_path()) require_writable_directory(out.parent_path());
+  require_own(out);
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
   Log log(logs, reading);

@@ -3,6 +3,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -145,6 +146,21 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
   });
 }
 
+/// Parses and runs what is asked for. False if that was only help or the version: they are printed,
+/// and it is an error if they cannot be.
+bool parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw;
+    std::ostringstream text;
+    app.exit(error, text, text);
+    print(text.str());
+    return false;
+  }
+}
+
 int run(int argc, char** argv) {
   linalg::leave_threads_to_caller();  // seeds run side by side; threads below would only collide
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
@@ -171,11 +187,10 @@ int run(int argc, char** argv) {
   add_series(app);
   add_manual(app);
   try {
-    app.parse(argc, argv);
+    if (!parse(app, argc, argv)) return kDone;
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     fmt::print(stderr, "waggle: {} (see waggle --help)\n", one_line(error.what()));
     return kBadInput;
   } catch (const Error& error) {

@@ -132,9 +132,10 @@ std::string zsh_completion(const CLI::App& app) {
       }
     }
     const std::vector<std::string> words = argument_words(*command);
+    // The space keeps _arguments from adding arguments of its own, which _alternative refuses.
     cases += words.empty() ? std::string("        '*:file:_files'\n      ;;\n")
                            : fmt::format(
-                                 "        '*:argument:_alternative \"words:word:({})\" "
+                                 "        '*:argument: _alternative \"words:word:({})\" "
                                  "\"files:file:_files\"'\n      ;;\n",
                                  fmt::join(words, " "));
   }
@@ -152,7 +153,11 @@ _waggle() {{
   case $command in
 {}  esac
 }}
-compdef _waggle waggle
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _waggle "$@"
+else
+  compdef _waggle waggle
+fi
 )",
                      names, cases);
 }

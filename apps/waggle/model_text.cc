@@ -1,5 +1,6 @@
 #include "model_text.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,6 +39,23 @@ std::vector<Channel> channels_of(const EnvironmentSpec& spec) {
   return channels;
 }
 
+std::string improvement_text(const Model& model) {
+  const int most = std::max(model.options.sweeps, model.options.final_sweeps);
+  if (most == 0) return "none: the value is that of the logged policy";
+  if (!model.improvement) return fmt::format("at most {} sweeps", most);
+  const auto [sweeps, end] = *model.improvement;
+  const std::string made = fmt::format("{} sweep{}", sweeps, sweeps == 1 ? "" : "s");
+  switch (end) {
+    case PolicyIterationEnd::fixed_point:
+      return made + ", converged";
+    case PolicyIterationEnd::cycle:
+      return made + ", then it cycled";
+    case PolicyIterationEnd::stopped:
+      break;
+  }
+  return made + (sweeps < most ? ", stopped early" : ", the limit: not converged");
+}
+
 ordered_json numbers(const VectorXd& vector) {
   ordered_json list = ordered_json::array();
   for (const double x : vector) {
@@ -74,9 +92,13 @@ std::string learnt_table(const Model& model) {
     text += table_line("actions searched", describe_actions(model.actions, {}));
   }
   text += table_line("discount γ", fmt::format("{}", model.options.value.discount));
-  text += table_line("reservoir", fmt::format("{} {} units, seed {}", model.network->units(),
-                                              name_of(model.options.reservoir.activation),
-                                              model.options.reservoir.seed));
+  const EchoStateNetwork& network = *model.network;
+  const std::string members =
+      network.members() > 1 ? fmt::format("{} networks of ", network.members()) : "";
+  text +=
+      table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
+                                          name_of(model.options.reservoir.activation),
+                                          model.options.reservoir.seed));
   text += table_line("fit", fmt::format("{} rows, {} features, rank {}, condition {:.1e}",
                                         fit.samples, fit.features, fit.rank, fit.condition_number));
   text += table_line(
@@ -84,10 +106,7 @@ std::string learnt_table(const Model& model) {
                              model.options.value.solve.choose ? ", cross-validated" : ""));
   text += table_line("residual",
                      fmt::format("{:.4g}, root mean square of the Bellman error", fit.residual));
-  text += table_line("sweeps",
-                     model.options.sweeps == 0
-                         ? "none: the value is that of the logged policy"
-                         : fmt::format("at most {} of policy iteration", model.options.sweeps));
+  text += table_line("policy iteration", improvement_text(model));
   for (const std::string& warning : model.warnings) text += fmt::format("  ! {}\n", warning);
   return text;
 }
@@ -109,6 +128,7 @@ ordered_json model_json(const Model& model) {
                    {"features", model.network->features()}};
   json["fit"] = to_json(model.value.diagnostics);
   json["fit"]["singular"] = model.value.singular;
+  if (model.improvement) json["improvement"] = to_json(*model.improvement);
   json["has_confidence"] = model.has_confidence();
   const std::vector<Channel> channels = channels_of(spec);
   for (std::size_t i = 0; i < channels.size(); ++i) {

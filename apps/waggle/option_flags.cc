@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/text.h"
+#include "io/atomic_file.h"
 
 namespace waggle::app {
 
@@ -239,6 +240,18 @@ void print(const std::string& text) {
     throw std::runtime_error(
         fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
   }
+}
+
+void require_output(const std::filesystem::path& out,
+                    const std::vector<std::filesystem::path>& inputs) {
+  std::error_code none;  // a path that leads nowhere is the same as no other
+  for (const std::filesystem::path& input : inputs) {
+    if (!std::filesystem::is_regular_file(out, none)) break;  // what is written to is not replaced
+    if (!std::filesystem::equivalent(out, input, none)) continue;
+    throw Error(fmt::format("'{}' is to be written, but it is the input '{}': name another file",
+                            out.string(), input.string()));
+  }
+  if (out.has_parent_path()) require_writable_directory(out.parent_path());
 }
 
 std::string require_whole(const std::string& text) {

@@ -93,6 +93,8 @@ class ConfigFile {
   /// is left for the flags. Throws Error for a file that cannot be read, for what is not
   /// understood, and for a required option that neither gives.
   toml::table apply();
+  /// The file, or nothing.
+  const std::filesystem::path& path() const { return path_; }
 
  private:
   void hand_over(CLI::Option& option, const std::string& key, const toml::node& value) const;
@@ -108,6 +110,11 @@ std::string to_toml(const nlohmann::ordered_json& json);
 
 /// Prints to the standard output, or throws std::runtime_error if that cannot be.
 void print(const std::string& text);
+
+/// Makes sure that `out` can be written and is none of the files that are read, which it would
+/// replace. Throws Error, naming both.
+void require_output(const std::filesystem::path& out,
+                    const std::vector<std::filesystem::path>& inputs = {});
 
 /// A check for seeds and counts: a whole number that is not negative.
 std::string require_whole(const std::string& text);

@@ -50,7 +50,7 @@ struct SeriesCommand {
 
   void run() {
     config.apply();
-    if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
+    if (!out.empty()) require_output(out, {config.path()});
     const std::string csv = text();
     if (out.empty()) {
       print(csv);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ struct SimulateCommand {
   Index episode_steps = 0;
   std::uint64_t seed = 0;
   std::string policy = "initial";
+  std::optional<double> gamma;
   std::filesystem::path out;
 
   void run();
@@ -54,17 +56,21 @@ void SimulateCommand::run() {
   Exploration exploration;
   if (const toml::table* table = given["exploration"].as_table()) {
     read_options(*table, exploration);
-    require(policy != "initial", "exploration is for a learnt policy: name a model with --policy");
+    require(policy != "initial" && policy != "optimal",
+            "exploration is for a learnt policy: name a model with --policy");
   }
   given.erase("exploration");
   BuiltIn built_in = make_built_in(environment, given);
   double divergence_limit = RolloutOptions().divergence_limit;
-  if (policy != "initial") {
+  require(!gamma || policy == "optimal", "--gamma is for --policy optimal");
+  if (policy == "optimal") {
+    built_in.initial = built_in.optimal_policy(gamma.value_or(built_in.discount));
+  } else if (policy != "initial") {
     const Model model = load_model(policy);
     built_in.initial = learnt_policy(model, built_in, exploration);
     divergence_limit = model.divergence_limit;
   }
-  if (out.has_parent_path()) require_writable_directory(out.parent_path());
+  require_output(out, {policy, config.path()});
 
   Simulation simulation(*built_in.environment, seed, episode_steps);
   LogWriter writer(out, simulation.spec(), episode_steps > 0);
@@ -112,8 +118,11 @@ void add_simulate(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--policy", options->policy,
-                   "initial (the paper's π_0) or a model file (its learnt policy)")
+                   "initial (the paper's π_0), optimal (knowing everything) or a model file (its "
+                   "learnt policy)")
       ->capture_default_str();
+  command->add_option("--gamma", options->gamma,
+                      "discount of the optimal policy. Not given: the paper's");
   command
       ->add_option("--episode-steps", options->episode_steps,
                    "start a new episode after so many steps; 0: never")

@@ -26,6 +26,12 @@ struct Provenance {
   Eigen::Index episodes = 0;
 };
 
+/// How policy iteration went, in the last round if there were several.
+struct Improvement {
+  Eigen::Index sweeps = 0;  ///< made; 0: the value is that of the policy that made the data
+  PolicyIterationEnd end = PolicyIterationEnd::stopped;  ///< if there were sweeps
+};
+
 /// Where a policy starts from.
 enum class Start {
   fresh,           ///< an episode's beginning
@@ -43,6 +49,7 @@ struct Model {
   ValueFit value;  ///< W, how well determined it is, and the state where training ended
   /// Lower triangular L, features × features, with LLᵀ = Cov(W); empty if not known.
   Eigen::MatrixXd deviation_factor;
+  std::optional<Improvement> improvement;  ///< not known of files that do not say so
   ChannelRanges ranges;
   double divergence_limit = 0.0;  ///< as Learnt::divergence_limit
   std::vector<std::string> warnings;

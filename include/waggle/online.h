@@ -50,7 +50,7 @@ struct LemmaConditions {
   bool hold() const { return rate > 0.0; }
 };
 
-/// Throws Error unless Σ is square and finite and τ in [0, 1).
+/// Throws Error unless Σ is square, finite and symmetric and τ in [0, 1).
 LemmaConditions lemma_conditions(const Eigen::Ref<const Eigen::MatrixXd>& second_moments,
                                  double lipschitz);
 

@@ -103,6 +103,8 @@ class GreedyPolicy final : public Policy {
   GreedyPolicy& operator=(GreedyPolicy&&) noexcept;
 
   void begin_episode() override { state_.setZero(); }
+  /// Throws Error, and remembers nothing of it, if an entry of the percept that is read is not
+  /// finite or the observation has another size.
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
 
   /// The estimated value of the action last taken, Wᵀφ(x_{k+1}).

@@ -45,6 +45,13 @@ struct Names<Maximiser> {
       {{"exact", Maximiser::exact}, {"sampled", Maximiser::sampled}}};
 };
 template <>
+struct Names<PolicyIterationEnd> {
+  static constexpr std::array<std::pair<std::string_view, PolicyIterationEnd>, 3> all{
+      {{"fixed_point", PolicyIterationEnd::fixed_point},
+       {"cycle", PolicyIterationEnd::cycle},
+       {"stopped", PolicyIterationEnd::stopped}}};
+};
+template <>
 struct Names<OnlineUpdate> {
   static constexpr std::array<std::pair<std::string_view, OnlineUpdate>, 3> all{
       {{"plain", OnlineUpdate::plain},
@@ -257,6 +264,12 @@ void describe(Visitor& v, Provenance& o) {
   v("waggle_version", o.waggle_version);
   v("rows", o.rows);
   v("episodes", o.episodes);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, Improvement& o) {
+  v("sweeps", o.sweeps);
+  v("end", o.end);
 }
 
 template <typename Visitor>

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "io/atomic_file.h"
+#include "io/c_constants.h"
 #include "io/export_c_text.h"
 
 namespace waggle {
@@ -19,7 +20,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 40;
 constexpr Index kMostUnits = 8192;  // the whole of A is looked at, dense
-constexpr int kPerLine = 8;         // numbers in a line of C
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -56,7 +56,8 @@ class Exporter {
         exact_(model.options.greedy.maximiser == Maximiser::exact && !discrete_ &&
                network_.activation() != Activation::tanh),
         sampled_(!discrete_ && (!exact_ || layout_.action_size > 1)),
-        kinked_(exact_ && network_.activation() == Activation::relu) {
+        kinked_(exact_ && network_.activation() == Activation::relu),
+        constants_(options.precision) {
     if (exact_ && layout_.action_size == 1) {
       half_width_ =
           0.5 * model.options.greedy.smoothing * (model.actions.upper[0] - model.actions.lower[0]);
@@ -66,7 +67,9 @@ class Exporter {
   ExportedC run() {
     write_constants();
     write_code();
-    result_.source = head("c") + includes() + replaced(constants_ + code_, "@", options_.name);
+    result_.source =
+        head("c") + includes() + replaced(constants_.text() + code_, "@", options_.name);
+    result_.flash_bytes = constants_.bytes();
     result_.ram_bytes = state_bytes();
     result_.multiply_adds = multiply_adds();
     result_.header = header();
@@ -74,7 +77,7 @@ class Exporter {
   }
 
  private:
-  Index real_size() const { return options_.precision == Precision::float64 ? 8 : 4; }
+  Index real_size() const { return constants_.real_size(); }
   const char* real() const { return real_size() == 8 ? "double" : "float"; }
   bool normal_candidates() const {
     return sampled_ && model_.options.greedy.candidate_spread.has_value();
@@ -99,57 +102,6 @@ class Exporter {
     return upper;
   }
 
-  std::string number(double value) const {
-    if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
-    std::string text;
-    if (real_size() == 8) {
-      text = fmt::format("{}", value);
-    } else {
-      const auto narrow = static_cast<float>(value);
-      require(std::isfinite(narrow), "weight {}: is beyond the range of float; export as double",
-              value);
-      text = fmt::format("{}", narrow);
-    }
-    if (text.find_first_of(".e") == std::string::npos) text += ".0";
-    return real_size() == 8 ? text : text + "f";
-  }
-
-  void write_numbers(const double* values, Index count, const char* indent) {
-    for (Index i = 0; i < count; ++i) {
-      constants_ += i % kPerLine == 0 ? (i == 0 ? indent : fmt::format(",\n{}", indent)) : ", ";
-      constants_ += number(values[i]);
-    }
-    result_.flash_bytes += count * real_size();
-  }
-  void write_vector(const char* name, const VectorXd& values) {
-    constants_ += fmt::format("static const @_real @_{}[{}] = {{\n", name, values.size());
-    write_numbers(values.data(), values.size(), "    ");
-    constants_ += "};\n";
-  }
-  /// By columns, since they are added up by columns.
-  void write_columns(const char* name, const MatrixXd& matrix) {
-    constants_ +=
-        fmt::format("static const @_real @_{}[{}][{}] = {{\n", name, matrix.cols(), matrix.rows());
-    for (Index j = 0; j < matrix.cols(); ++j) {
-      constants_ += "    {\n";
-      write_numbers(matrix.col(j).data(), matrix.rows(), "        ");
-      constants_ += j + 1 < matrix.cols() ? "},\n" : "}};\n";
-    }
-  }
-  void write_indices(const char* type, const char* name, const std::vector<Index>& values,
-                     Index bytes) {
-    constants_ += fmt::format("static const {} @_{}[{}] = {{\n", type, name, values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      constants_ += fmt::format("{}{}",
-                                i == 0        ? "    "
-                                : i % 16 == 0 ? ",\n    "
-                                              : ", ",
-                                values[i]);
-    }
-    constants_ += "};\n";
-    result_.flash_bytes += static_cast<Index>(values.size()) * bytes;
-  }
-
   /// A: by columns of the members' blocks, or sparse where that is smaller.
   void write_recurrent() {
     const Index n = network_.nonlinear_units();
@@ -172,10 +124,11 @@ class Exporter {
         recurrent_products_ * (real_size() + row_bytes) + (n + 1) * start_bytes;
     dense_ = sparse_bytes >= n * network_.member_units() * real_size();
     if (!dense_) {
-      constants_ += fmt::format("typedef uint{}_t @_index;\n", 8 * start_bytes);
-      write_vector("values", Eigen::Map<const VectorXd>(values.data(), recurrent_products_));
-      write_indices(row_bytes == 2 ? "uint16_t" : "uint32_t", "rows", rows, row_bytes);
-      write_indices("@_index", "starts", starts, start_bytes);
+      constants_.add_text(fmt::format("typedef uint{}_t @_index;\n", 8 * start_bytes));
+      constants_.add_vector("values",
+                            Eigen::Map<const VectorXd>(values.data(), recurrent_products_));
+      constants_.add_indices(row_bytes == 2 ? "uint16_t" : "uint32_t", "rows", rows, row_bytes);
+      constants_.add_indices("@_index", "starts", starts, start_bytes);
       return;
     }
     MatrixXd blocks(network_.member_units(), n);
@@ -184,32 +137,32 @@ class Exporter {
       blocks.col(j) = full.col(j).segment(first, network_.member_units());
     }
     recurrent_products_ = blocks.size();
-    write_columns("recurrent", blocks);
+    constants_.add_columns("recurrent", blocks);
   }
 
   void write_constants() {
-    constants_ += fmt::format(
+    constants_.add_text(fmt::format(
         "\nenum {{\n  UNITS = {},\n  NONLINEAR = {},\n  MEMBER = {},\n  OBSERVATIONS = {},\n"
         "  FIRST_OBSERVATION = {},\n  FIRST_ACTION = {},\n",
         network_.units(), network_.nonlinear_units(), network_.member_units(),
         layout_.observation_size, layout_.size() - layout_.observation_size,
-        layout_.action_offset());
-    constants_ += discrete_ ? fmt::format("  CHOICES = {}\n}};\n", layout_.choices)
-                            : fmt::format("  ACTIONS = {},\n  CANDIDATES = {}\n}};\n",
-                                          layout_.action_size, model_.options.greedy.candidates);
-    constants_ += "\n";
+        layout_.action_offset()));
+    constants_.add_text(discrete_
+                            ? fmt::format("  CHOICES = {}\n}};\n\n", layout_.choices)
+                            : fmt::format("  ACTIONS = {},\n  CANDIDATES = {}\n}};\n\n",
+                                          layout_.action_size, model_.options.greedy.candidates));
     if (!discrete_) {
-      write_vector("lower", -inside(-model_.actions.lower));
-      write_vector("upper", inside(model_.actions.upper));
+      constants_.add_vector("lower", -inside(-model_.actions.lower));
+      constants_.add_vector("upper", inside(model_.actions.upper));
     }
-    write_columns("input", network_.input());
-    write_vector("bias", network_.bias());
-    write_vector("weights", model_.value.weights);
+    constants_.add_columns("input", network_.input());
+    constants_.add_vector("bias", network_.bias());
+    constants_.add_vector("weights", model_.value.weights);
     if (leaky_) {
-      write_vector("leak", network_.leak());
+      constants_.add_vector("leak", network_.leak());
       if (exact_) {
-        write_vector("scaled", network_.leak().cwiseProduct(
-                                   model_.value.weights.head(network_.nonlinear_units())));
+        constants_.add_vector("scaled", network_.leak().cwiseProduct(
+                                            model_.value.weights.head(network_.nonlinear_units())));
       }
     }
     write_recurrent();
@@ -274,8 +227,9 @@ class Exporter {
       search += kSearchIdentity;
     } else {
       code_ += kSort;
-      search += half_width_ > 0.0 ? replaced(kSearchWindow, "HALF_WIDTH", number(half_width_))
-                                  : kSearchKinks;
+      search += half_width_ > 0.0
+                    ? replaced(kSearchWindow, "HALF_WIDTH", constants_.number(half_width_))
+                    : kSearchKinks;
     }
     code_ += leaky_ ? search : replaced(search, "@_scaled", "@_weights");
   }
@@ -389,7 +343,7 @@ class Exporter {
   double half_width_ = 0.0;
   bool dense_ = true;
   Index recurrent_products_ = 0;
-  std::string constants_;
+  CConstants constants_;
   std::string code_;
   ExportedC result_;
 };

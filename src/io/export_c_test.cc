@@ -296,10 +296,34 @@ TEST_F(ExportC, DriftsLittleInFloat) {
         EXPECT_LE(actual.row(i).maxCoeff(), controller.model.actions.upper[i]);
       }
     }
-    if (std::system("command -v arm-none-eabi-gcc > /dev/null") == 0) {
+  }
+}
+
+TEST_F(ExportC, TakesOnACortexWhatItSays) {
+  if (std::system("command -v arm-none-eabi-gcc > /dev/null") != 0) {
+    GTEST_SKIP() << "there is no arm-none-eabi-gcc";
+  }
+  for (const Controller& controller : controllers()) {
+    for (const Precision precision : {Precision::float32, Precision::float64}) {
+      SCOPED_TRACE(fmt::format("{}, {}", controller.title,
+                               precision == Precision::float32 ? "float" : "double"));
+      const ExportedC exported =
+          export_c(directory_ / "controller", controller.model, {.precision = precision});
+      write_file(directory_ / "probe.c",
+                 fmt::format("#include \"controller.h\"\n"
+                             "typedef char size[sizeof(controller_state) == {} ? 1 : -1];\n"
+                             "size probe;\n",
+                             exported.ram_bytes));
       ASSERT_TRUE(
-          run("arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -std=c99 -O2 -Wall -Wextra -Werror "
-              "-pedantic -c controller.c -o arm.o"));
+          run("for file in controller probe; do arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb "
+              "-std=c99 -O2 -Wall -Wextra -Werror -pedantic -c $file.c -o $file.o || exit 1; done; "
+              "arm-none-eabi-size controller.o | tail -1 > size"));
+      std::ifstream size(directory_ / "size");
+      Index flash = 0, initialised = -1, zeroed = -1;
+      size >> flash >> initialised >> zeroed;
+      EXPECT_EQ(initialised + zeroed, 0);             // all RAM is the caller's
+      EXPECT_GE(flash, exported.flash_bytes);         // the constants …
+      EXPECT_LE(flash, exported.flash_bytes + 6000);  // … and little code
     }
   }
 }

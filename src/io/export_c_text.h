@@ -347,7 +347,7 @@ constexpr const char* kResetStep = "  state->step = 0;\n";
 constexpr const char* kStepContinuous = R"(
 static void @_decide(@_state *state, @_real reward, const @_real *observation) {
   if (!@_all_finite(reward, observation)) return;
-  @_real action[ACTIONS];
+  @_real action[ACTIONS] = {0};
   @_prepare(state, reward, observation);
 )";
 constexpr const char* kDecideSearch =

@@ -25,6 +25,7 @@ std::unique_ptr<Table> open_minari(const std::filesystem::path& path) {
 #include "core/text.h"
 #include "io/input_file.h"
 #include "io/isolated_table.h"
+#include "io/json.h"
 
 namespace waggle {
 
@@ -105,11 +106,28 @@ void require_numbers(const Field& field) {
           "{}: must be numbers or booleans", field.name);
 }
 
+/// A packing that this HDF5 was built without is no damage, and can be undone elsewhere.
+void require_filters(const Field& field, hid_t plan) {
+  for (int i = 0; i < H5Pget_nfilters(plan); ++i) {
+    unsigned flags = 0, config = 0;
+    std::size_t parameters = 0;
+    char name[32] = "";
+    const H5Z_filter_t filter = H5Pget_filter2(plan, static_cast<unsigned>(i), &flags, &parameters,
+                                               nullptr, sizeof name, name, &config);
+    name[sizeof name - 1] = '\0';
+    require(filter < 0 || H5Zfilter_avail(filter) > 0,
+            "{}: packed by the filter {} ({}), which this HDF5 does not have; repack the file: "
+            "h5repack -f GZIP=4",
+            field.name, static_cast<int>(filter), printable(name));
+  }
+}
+
 /// Nothing is read of an array whose data is not there, or that would need much memory to unpack.
 void require_stored(const Field& field) {
   const Handle plan(H5Dget_create_plist(field.dataset.get()), &H5Pclose);
   const Handle type(H5Dget_type(field.dataset.get()), &H5Tclose);
   require(plan.ok() && type.ok(), "{}: cannot be read: the file is damaged", field.name);
+  require_filters(field, plan.get());
   const hsize_t item = H5Tget_size(type.get());
   hsize_t wanted = field.rows * field.width * item, found = 0;
   if (H5Pget_layout(plan.get()) == H5D_CHUNKED) {
@@ -176,6 +194,10 @@ std::vector<std::string> names_in(hid_t group, const std::string& place, std::si
 void open_fields(hid_t episode, const std::string& path, const std::string& place, int depth,
                  std::vector<Field>& fields) {
   const Handle object(H5Oopen(episode, path.c_str(), H5P_DEFAULT), &H5Oclose);
+  require(object.ok() || H5Lexists(episode, path.c_str(), H5P_DEFAULT) <= 0,
+          "{}/{}: cannot be opened: damaged, or written by a newer HDF5 than {}.{}.{}, which reads "
+          "it here",
+          place, path, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE);
   require(object.ok(), "{}: there is no {}", place, shown(path));
   if (H5Iget_type(object.get()) != H5I_GROUP) {
     fields.push_back(open_field(episode, path, place));

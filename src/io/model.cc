@@ -52,6 +52,10 @@ void require_environment(const EnvironmentSpec& spec) {
           spec.actions.choices);
 }
 
+Improvement improvement_of(const LearnRound& round) {
+  return {static_cast<Index>(round.sweeps.size()), round.end};
+}
+
 }  // namespace
 
 GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
@@ -82,6 +86,8 @@ void Model::validate() const {
           actions.choices, environment.actions.size(), environment.actions.choices);
   options.validate();
   options.greedy.validate(actions);
+  require(!improvement || improvement->sweeps >= 0, "improvement: {} sweeps, must not be negative",
+          improvement ? improvement->sweeps : 0);
   require(options.greedy.candidates <= kMostCandidates, "candidates = {}: must be at most {}",
           options.greedy.candidates, kMostCandidates);
   require(network != nullptr, "model: there is no network");
@@ -134,6 +140,7 @@ Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
               .scaling = learnt.scaling,
               .value = learnt.value,
               .deviation_factor = {},
+              .improvement = improvement_of(learnt.rounds.back()),
               .ranges = learnt.summary.ranges,
               .divergence_limit = learnt.divergence_limit(),
               .warnings = learnt.warnings,

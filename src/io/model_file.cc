@@ -314,6 +314,10 @@ Model from_content(const Safetensors& content) {
   model.value.state = tensors.vector("state");
   model.divergence_limit = fit.divergence_limit;
   model.warnings = fit.warnings;
+  const auto improvement = content.metadata.find("improvement");
+  if (improvement != content.metadata.end()) {
+    model.improvement = from_json<Improvement>(improvement->second, "improvement");
+  }
   if (tensors.has("readout.deviation_factor")) {
     const Index n = model.network->features();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
@@ -345,6 +349,7 @@ std::string serialise(const Model& model) {
       {"fit", json_text(model_file::Fit{model.value.diagnostics, model.value.singular,
                                         model.divergence_limit, model.warnings})},
       {"provenance", json_text(model.provenance)}};
+  if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
   auto& tensors = content.tensors;
   write_network(weights, tensors);
   write_bounds("environment", model.environment.actions, tensors);

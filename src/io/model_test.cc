@@ -64,6 +64,33 @@ TEST(Model, KeepsEverythingItKnows) {
             "γ: let be");
 }
 
+TEST(Model, RemembersHowPolicyIterationWent) {
+  Model model = bee(6).model;
+  ASSERT_TRUE(model.improvement);
+  EXPECT_GE(model.improvement->sweeps, 1);
+  EXPECT_LE(model.improvement->sweeps, 3);
+  ASSERT_TRUE(market().model.improvement);
+  EXPECT_EQ(market().model.improvement->sweeps, 0);
+  for (const PolicyIterationEnd end :
+       {PolicyIterationEnd::fixed_point, PolicyIterationEnd::cycle, PolicyIterationEnd::stopped}) {
+    model.improvement = Improvement{7, end};
+    const Model loaded = parse_model(serialise(model), "m");
+    ASSERT_TRUE(loaded.improvement);
+    EXPECT_EQ(loaded.improvement->sweeps, 7);
+    EXPECT_EQ(loaded.improvement->end, end);
+  }
+  // A file from before this was kept.
+  model.improvement.reset();
+  Safetensors older = parse_safetensors(serialise(model), "m");
+  EXPECT_FALSE(older.metadata.contains("improvement"));
+  EXPECT_FALSE(parse_model(serialise(older), "m").improvement);
+
+  older.metadata["improvement"] = R"({"sweeps": -1, "end": "cycle"})";
+  expect_error([&] { parse_model(serialise(older), "m"); }, "improvement: -1 sweeps");
+  older.metadata["improvement"] = R"({"sweeps": 1, "end": "well"})";
+  expect_error([&] { parse_model(serialise(older), "m"); }, "improvement.end", "well");
+}
+
 TEST(Model, MeasuresItsExperience) {
   Trajectory log(1, 1);
   for (int k = 0; k < 50; ++k) {

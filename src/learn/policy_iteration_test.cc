@@ -152,6 +152,38 @@ TEST(PolicyIteration, ReweightingCountsNoisyRowsLess) {
   EXPECT_LT(weighted, 0.5 * plain);
 }
 
+TEST(PolicyIteration, ACycleIsSeen) {
+  // One feature, 1 after the move that was always made and 3 after the other. While W > 0 the other
+  // move looks better, and W = 1/(1 − 3γ) = −2; then the first does, and W = 1/(1 − γ) = 2.
+  class OneFeature final : public ReservoirSystem {
+   public:
+    Index units() const override { return 1; }
+    Index inputs() const override { return 2; }
+    void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
+              Eigen::Ref<VectorXd> next) const override {
+      next[0] = z[1] > 0.5 ? 3.0 : 1.0;
+    }
+  };
+  const InputLayout layout{.reward = false, .choices = 2};
+  Trajectory log(1, 0);
+  for (int k = 0; k < 10; ++k) log.append(1.0, VectorXd::Zero(1), VectorXd(0));
+  PolicyIterationOptions options{
+      .value = {.discount = 0.5, .method = Method::lstd, .solve = {0.0}, .washout = 1}};
+  const auto iterate = [&] {
+    return iterate_policy(std::make_shared<OneFeature>(), layout, ActionSpace::discrete(2), log,
+                          options);
+  };
+  const PolicyIteration cycle = iterate();
+  EXPECT_EQ(cycle.end, PolicyIterationEnd::cycle);
+  EXPECT_EQ(cycle.sweeps.size(), 2u);
+  EXPECT_NEAR(cycle.value.weights[0], 2.0, 1e-12);
+  EXPECT_NEAR(cycle.sweeps[1].weight_change, 2.0, 1e-12);
+  options.sweeps = 1;
+  const PolicyIteration half = iterate();
+  EXPECT_EQ(half.end, PolicyIterationEnd::stopped);
+  EXPECT_NEAR(half.value.weights[0], -2.0, 1e-12);
+}
+
 TEST(PolicyIteration, LogsThatDoNotFitAreRefusedWithInitialWeightsToo) {
   Ring ring;
   Trajectory log(1, 1);

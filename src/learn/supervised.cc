@@ -38,10 +38,14 @@ InputScaling measure_targets(const Ref<const MatrixXd>& targets) {
                     static_cast<double>(targets.cols()))
                        .cwiseSqrt();
   for (Index i = 0; i < targets.rows(); ++i) {
-    // Rounding alone leaves a constant about 1e-16 of its size.
-    require(scaling.spread[i] > 1e-12 * std::abs(scaling.mean[i]),
-            "target {} is constant: it equals {} at all {} steps", i, targets(i, 0),
+    const double range = targets.row(i).maxCoeff() - targets.row(i).minCoeff();
+    require(range > 0.0, "target {} is constant: it equals {} at all {} steps", i, targets(i, 0),
             targets.cols());
+    // Each number is rounded to about 1e-16 of its size: what is left below that is noise.
+    require(scaling.spread[i] > 1e-12 * std::abs(scaling.mean[i]),
+            "target {} varies by {:.1e} about {}: too little for its digits; subtract an offset "
+            "before it is written",
+            i, range, scaling.mean[i]);
     require(std::isfinite(scaling.spread[i]),
             "target {}: its numbers are too large, their spread overflows", i);
   }

@@ -217,6 +217,8 @@ TEST(Supervised, BadInputIsRefused) {
   expect_error([&] { fit(MatrixXd(1, 0), MatrixXd(1, 0)); }, "no input");
   expect_error([&] { fit(z, MatrixXd(0, 200)); }, "0 targets");
   expect_error([&] { fit(z, MatrixXd::Constant(2, 200, 0.1)); }, "target 0 is constant", "0.1");
+  expect_error([&] { fit(z, (targets.array() * 1e-9 + 1e6).matrix()); }, "target 0 varies by",
+               "about 1000000", "subtract an offset");
   expect_error([&] { fit(z, 1e200 * targets); }, "target 0", "overflows");
   expect_error([&] { fit(z.leftCols(101), z.leftCols(101)); }, "washout = 100", "1 of 101");
   z(0, 17) = kNan;

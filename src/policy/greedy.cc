@@ -31,6 +31,19 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
+/// A number that is none would live on in the state, and every action after it be arbitrary.
+void require_percept(const InputLayout& layout, const Percept& percept) {
+  require(!layout.reward || std::isfinite(percept.reward),
+          "greedy policy: the reward is {}, must be finite", percept.reward);
+  require(percept.observation.size() == layout.observation_size,
+          "greedy policy: an observation of size {}, must be {}", percept.observation.size(),
+          layout.observation_size);
+  for (Index i = 0; i < percept.observation.size(); ++i) {
+    require(std::isfinite(percept.observation[i]),
+            "greedy policy: observation {} is {}, must be finite", i, percept.observation[i]);
+  }
+}
+
 }  // namespace
 
 GreedyPolicy::GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
@@ -50,6 +63,7 @@ GreedyPolicy::GreedyPolicy(GreedyPolicy&&) noexcept = default;
 GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;
 
 void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  require_percept(search_->layout(), percept);
   search_->prepare(state_, percept.reward, percept.observation);
   search_->maximise(draws, action);
   search_->explore(exploration_, draws, action);
@@ -92,6 +106,7 @@ OptimisticPolicy::OptimisticPolicy(OptimisticPolicy&&) noexcept = default;
 OptimisticPolicy& OptimisticPolicy::operator=(OptimisticPolicy&&) noexcept = default;
 
 void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  require_percept(search_->layout(), percept);
   search_->prepare(state_, percept.reward, percept.observation);
   for (Index j = 0; j < actions_.cols(); ++j) {
     if (search_->space().is_discrete()) {

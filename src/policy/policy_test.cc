@@ -289,5 +289,35 @@ TEST(GreedyPolicy, BadInputIsNamed) {
                "noise = -1");
 }
 
+TEST(GreedyPolicy, APerceptThatIsNotFiniteIsRefusedAndLeavesNoTrace) {
+  const InputLayout layout{.reward = true, .observation_size = 1};
+  const auto network =
+      std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 20, .seed = 3}, layout.size());
+  const VectorXd weights = VectorXd::Random(20);
+  for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
+    GreedyPolicy policy(network, layout, ActionSpace::box(-1, 1), weights,
+                        {.maximiser = maximiser});
+    Draws draws = Random(1).at(Purpose::policy);
+    VectorXd action(1);
+    policy.act(percept(0.5, 1.0), draws, action);
+    const VectorXd before = policy.state();
+    const double nan = std::nan("");
+    expect_error([&] { policy.act(percept(nan, 1.0), draws, action); }, "reward is nan", "finite");
+    expect_error([&] { policy.act(percept(0.5, -INFINITY), draws, action); },
+                 "observation 0 is -inf", "finite");
+    expect_error([&] { policy.act({.reward = 0.5, .observation = VectorXd(2)}, draws, action); },
+                 "observation of size 2", "must be 1");
+    EXPECT_EQ(policy.state(), before);
+  }
+  // A reward that is not read may be anything.
+  const auto blind = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 20}, 2);
+  GreedyPolicy policy(blind, {.reward = false, .observation_size = 1}, ActionSpace::box(-1, 1),
+                      weights);
+  Draws draws = Random(1).at(Purpose::policy);
+  VectorXd action(1);
+  policy.act(percept(std::nan(""), 1.0), draws, action);
+  EXPECT_TRUE(policy.state().allFinite());
+}
+
 }  // namespace
 }  // namespace waggle

@@ -54,6 +54,12 @@ void require_moments(const Ref<const MatrixXd>& moments, double lipschitz) {
   require(moments.size() > 0 && moments.rows() == moments.cols() && moments.allFinite(),
           "the features' second moments are {} × {}: must be square, finite and not empty",
           moments.rows(), moments.cols());
+  // Sums of outer products differ from their transposes by rounding at most.
+  Index row = 0, column = 0;
+  const double asymmetry = (moments - moments.transpose()).cwiseAbs().maxCoeff(&row, &column);
+  require(asymmetry <= 1e-8 * moments.cwiseAbs().maxCoeff(),
+          "the features' second moments must be symmetric: entry ({}, {}) is {}, ({}, {}) is {}",
+          row, column, moments(row, column), column, row, moments(column, row));
   require(lipschitz >= 0.0 && lipschitz < 1.0, "lipschitz = {}: must be in [0, 1)", lipschitz);
 }
 

@@ -79,6 +79,8 @@ TEST(Lemma, ConditionsAreTheEigenvalues) {
   EXPECT_EQ(singular.smallest, 0.0);
   expect_error([] { lemma_conditions(MatrixXd::Ones(2, 3), 0.1); }, "2 × 3", "square");
   expect_error([] { lemma_conditions(MatrixXd::Ones(2, 2), 1.0); }, "lipschitz = 1");
+  const MatrixXd skewed{{1.0, 0.5}, {0.25, 1.0}};
+  expect_error([&] { lemma_conditions(skewed, 0.1); }, "symmetric", "(0, 1)", "0.25");
 }
 
 TEST(Whitening, MakesTheSecondMomentsTheIdentity) {
