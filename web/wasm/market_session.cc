@@ -69,7 +69,7 @@ MarketSession::~MarketSession() = default;
 
 void MarketSession::run(Index steps) {
   require(steps >= 1 && steps <= kMostSteps, "steps = {}: must be in [1, {}]", steps, kMostSteps);
-  rows_.setConstant(kQuantities * who_count, steps, std::numeric_limits<double>::quiet_NaN());
+  rows_.setConstant(int{kQuantities} * int{who_count}, steps, std::numeric_limits<double>::quiet_NaN());
   for (Index who = 0; who < who_count; ++who) {
     Policy* policy = policies_[static_cast<std::size_t>(who)].get();
     if (!policy) continue;
