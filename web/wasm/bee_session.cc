@@ -34,7 +34,7 @@ LearnOptions learn_options(const BeeLearner& learner, std::uint64_t seed) {
   options.reservoir = {.units = learner.units,
                        .slowest_leak = 0.1,
                        .recurrent_scaling = 1.0,
-                       .input_scaling = 1.0,
+                       .input_scaling = 1.5,
                        .bias_scaling = 1.0,
                        .orthogonal = true,
                        .operator_norm = learner.memory,

@@ -16,7 +16,7 @@ namespace waggle::playground {
 struct BeeLearner {
   double discount = 0.5;           ///< γ
   Eigen::Index units = 300;        ///< n
-  double ridge = 1e-4;             ///< λ, relative to the mean squared feature
+  double ridge = 1e-3;             ///< λ, relative to the mean squared feature
   double memory = 0.9;             ///< ‖A‖₂ of the reservoir's rotation
   Eigen::Index experience = 2000;  ///< the last so many steps are learnt from
 };
