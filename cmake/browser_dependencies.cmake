@@ -12,7 +12,7 @@ foreach(name boost fmt Random123)
   file(CREATE_LINK ${${name}_PARENT}/${name} ${headers}/${name} SYMBOLIC)
 endforeach()
 # Eigen's SSE2 includes MMX, which it does not use and Emscripten does not have.
-file(WRITE ${headers}/mmintrin.h "")
+file(CONFIGURE OUTPUT ${headers}/mmintrin.h CONTENT "")  # untouched if it is there
 set(RANDOM123_INCLUDE_DIR ${headers})
 foreach(target Eigen3::Eigen fmt::fmt-header-only Boost::headers Threads::Threads)
   add_library(${target} INTERFACE IMPORTED GLOBAL)

@@ -23,6 +23,7 @@
 #include "linalg/dense.h"
 #include "manual_command.h"
 #include "option_flags.h"
+#include "play_command.h"
 #include "progress.h"
 #include "reproduce.h"
 #include "series_command.h"
@@ -160,6 +161,7 @@ int run(int argc, char** argv) {
   add_forecast(app);
   add_diagnose(app);
   add_series(app);
+  add_play(app);
   add_manual(app);
   try {
     app.parse(argc, argv);

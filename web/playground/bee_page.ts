@@ -12,11 +12,13 @@ import type {Settings} from './settings';
 import {Sliders} from './sliders';
 import type {SliderName} from './sliders';
 import {Timeline} from './timeline';
+import type {Step} from './timeline';
 
 const OPENING_SECONDS = 3;    // of random flight before it learns by itself
 const EXPLORING_STEPS = 200;  // between two solves while it keeps learning
 const AHEAD_SECONDS = 0.25;   // of steps that wait to be shown
 const CHART_MILLISECONDS = 50;
+const MEAN_STEPS = 1500;      // back to which the means are drawn
 
 export class BeePage {
   private readonly timeline = new Timeline();
@@ -264,23 +266,26 @@ export class BeePage {
   }
 
   private drawCharts(): void {
-    const last = Math.floor(this.timeline.now);
-    const first = Math.max(this.timeline.start, last - SHOWN_STEPS);
     if (this.timeline.end <= this.timeline.start) return;
+    this.nectarChart.set(this.columns(SHOWN_STEPS, 1, (step) => [
+      step.nectar, Number.isNaN(step.value) ? null : step.value * (1 - this.settings.gamma)]));
+    // Further back, so that one sees what the learning was good for; its first step is a gap.
+    const stride = Math.ceil(Math.min(MEAN_STEPS, this.timeline.now - this.timeline.start) / 500);
+    this.meanChart.set(this.columns(MEAN_STEPS, Math.max(1, stride), (step) => [
+      step.count <= stride ? null : step.mean, this.optimum, 1]));
+  }
+
+  /** Every `stride`th of the last steps, as a chart wants them. */
+  private columns(most: number, stride: number, values: (step: Step) => (number | null)[]): uPlot.AlignedData {
+    const last = Math.floor(this.timeline.now);
+    const first = Math.max(this.timeline.start, last - most);
     const times: number[] = [];
-    const columns: (number | null)[][] = [[], [], [], [], []];
-    for (let time = first; time <= last; ++time) {
-      const step = this.timeline.at(time);
+    const columns: (number | null)[][] = [];
+    for (let time = Math.ceil(first / stride) * stride; time <= last; time += stride) {
       times.push(time);
-      columns[0]?.push(step.nectar);
-      columns[1]?.push(Number.isNaN(step.value) ? null : step.value * (1 - this.settings.gamma));
-      columns[2]?.push(step.mean);
-      columns[3]?.push(this.optimum);
-      columns[4]?.push(1);
+      values(this.timeline.at(time)).forEach((value, i) => (columns[i] ??= []).push(value));
     }
-    const data = (from: number, to: number): uPlot.AlignedData => [times, ...columns.slice(from, to)];
-    this.nectarChart.set(data(0, 2));
-    this.meanChart.set(data(2, 5));
+    return [times, ...columns];
   }
 
   private showNumbers(): void {

@@ -22,6 +22,8 @@ export interface ChartOptions {
   /** The ends of the y axis; by the data if not given. */
   yRange?: [number, number];
   xRange?: [number, number];
+  /** Powers of ten up the y axis. */
+  logarithmic?: boolean;
 }
 
 function axis(label: string, size: number): uPlot.Axis {
@@ -54,7 +56,7 @@ export class Chart {
         legend: {show: false},
         scales: {
           x: {time: false, ...(xRange ? {range: xRange} : {})},
-          y: yRange ? {range: yRange} : {},
+          y: {...(yRange ? {range: yRange} : {}), ...(options.logarithmic ? {distr: 3 as const} : {})},
         },
         axes: [axis(options.xLabel, 26), axis(options.yLabel, 34)],
         series: [

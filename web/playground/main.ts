@@ -51,6 +51,7 @@ function setUpTabs(settings: Settings, changed: () => void): void {
       button.setAttribute('aria-selected', String(here));
       button.tabIndex = here ? 0 : -1;
       element(`panel-${tab}`, HTMLElement).hidden = !here;
+      element(`title-${tab}`, HTMLElement).hidden = !here;
     }
     changed();
   };

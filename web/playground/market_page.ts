@@ -58,7 +58,7 @@ export class MarketPage {
                                      ...(name === 'optimal' ? {dash: [5, 4]} : {})})),
       }),
       cost: new Chart(element('cost-chart', HTMLElement), {
-        xLabel: 'step', yLabel: 'mean cost', height: 230, yRange: [0, 6],
+        xLabel: 'step', yLabel: 'mean cost', height: 230, yRange: [1, 30], logarithmic: true,
         lines: [...NAMES.map((name) => ({label: LABELS[name], colour: name, width: 2})),
                 {label: 'the optimum, exactly', colour: 'soft', dash: [2, 3]}],
       }),

@@ -18,7 +18,7 @@ export class MemoryView {
     let largest = 0;
     for (const value of memory) largest = Math.max(largest, Math.abs(value));
     this.scale += 0.05 * (Math.max(largest, 1e-6) - this.scale);  // no flicker
-    const columns = Math.max(1, Math.round(Math.sqrt((memory.length * width) / height)));
+    const columns = evenColumns(memory.length, Math.sqrt((memory.length * width) / height));
     const rows = Math.ceil(memory.length / columns);
     const wide = width / columns;
     const high = height / rows;
@@ -29,4 +29,16 @@ export class MemoryView {
       context.fillRect((i % columns) * wide, Math.floor(i / columns) * high, wide - gap, high - gap);
     });
   }
+}
+
+/** A number of columns near the wanted one, in which the last row is full if that can be had. */
+function evenColumns(cells: number, wanted: number): number {
+  let best = Math.max(1, Math.round(wanted));
+  let distance = Infinity;
+  for (let columns = Math.ceil(wanted / 1.6); columns <= wanted * 1.6; ++columns) {
+    if (cells % columns !== 0 || Math.abs(columns - wanted) >= distance) continue;
+    best = columns;
+    distance = Math.abs(columns - wanted);
+  }
+  return best;
 }

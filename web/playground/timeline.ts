@@ -31,25 +31,25 @@ export class Timeline {
     ghostMean: 0, count: 0,
   }));
   private readonly fields = new Float32Array(CAPACITY * CELLS);
-  private last: Step | null = null;
+  private flight: Flight = 'random';  // of the last step
+  private count = 0;                  // steps in the means
   private sum = 0;
   private ghostSum = 0;
 
   clear(): void {
     this.start = this.end = this.now = 0;
-    this.last = null;
+    this.count = 0;
   }
 
   /** Begins the means anew with the next step. */
   restartMeans(): void {
-    this.last = null;
+    this.count = 0;
   }
 
   add(flown: Flown): void {
     if (flown.first !== this.end) {  // steps in between were not shown
       this.start = flown.first;
       this.now = flown.first + flown.steps - 1;
-      this.last = null;
     }
     this.end = flown.first + flown.steps;
     this.start = Math.max(this.start, this.end - CAPACITY);
@@ -63,8 +63,9 @@ export class Timeline {
   private write(flown: Flown, i: number): void {
     const row = flown.rows.subarray(i * BEE_COLUMNS, (i + 1) * BEE_COLUMNS);
     const step = this.at(flown.first + i);
-    const begins = this.last === null || this.last.flight !== flown.flight;
-    const count = begins ? 1 : (this.last?.count ?? 0) + 1;
+    const begins = this.count === 0 || this.flight !== flown.flight;
+    this.count = begins ? 1 : this.count + 1;
+    this.flight = flown.flight;
     const nectar = row[BEE.nectar] ?? NaN;
     this.sum = (begins ? 0 : this.sum) + nectar;
     this.ghostSum = (begins ? 0 : this.ghostSum) + (row[BEE.ghostNectar] ?? NaN);
@@ -74,10 +75,9 @@ export class Timeline {
     step.nectar = nectar;
     step.value = row[BEE.value] ?? NaN;
     step.ghostPosition = row[BEE.ghostPosition] ?? 0;
-    step.mean = this.sum / count;
-    step.ghostMean = this.ghostSum / count;
-    step.count = count;
-    this.last = step;
+    step.mean = this.sum / this.count;
+    step.ghostMean = this.ghostSum / this.count;
+    step.count = this.count;
   }
 
   at(time: number): Step {

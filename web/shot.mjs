@@ -1,0 +1,12 @@
+import {chromium} from 'playwright-core';
+const [,, url, out, w='1280', h='1100', scheme='light', wait='11000', hash='']=process.argv;
+const b=await chromium.launch({executablePath:'/usr/bin/chromium',args:['--headless','--no-sandbox','--disable-gpu','--disable-quic','--no-first-run','--disable-background-networking','--disable-component-update','--disable-sync']});
+const p=await b.newPage({viewport:{width:+w,height:+h},colorScheme:scheme});
+p.on('console',m=>console.log('console',m.type(),m.text()));p.on('pageerror',e=>console.log('pageerror',e.message));
+p.on('request',r=>{if(!r.url().startsWith('file:')&&!r.url().startsWith('data:')&&!r.url().startsWith('blob:'))console.log('REQUEST',r.url())});
+const t0=Date.now();
+await p.goto(url+hash);
+await p.waitForTimeout(+wait);
+console.log(await p.evaluate(()=>({phase:document.getElementById('phase').textContent,mean:document.getElementById('mean').textContent,steps:document.getElementById('mean-steps').textContent,solve:document.getElementById('solve-time').textContent,opt:document.getElementById('optimum').textContent,sw:document.documentElement.scrollWidth})));
+await p.screenshot({path:out,fullPage:true});
+await b.close();
