@@ -20,7 +20,8 @@ TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("", "subcommand");
   expect_refused("fly", "fly");
   expect_refused("--bogus", "--bogus");
-  expect_refused("reproduce moon-world", "moon-world", "bee-world", "market-maker");
+  expect_refused("reproduce moon-world", "moon-world",
+                 "bee-world, market-maker, bias, convergence, online, forecasting, all");
   expect_refused("reproduce --bogus", "--bogus");
   expect_refused("reproduce --seeds 0", "--seeds 0", "at least 1");
   expect_refused("reproduce --seeds -3", "--seeds -3");
@@ -91,11 +92,25 @@ TEST_F(Cli, MarketMakerHasBothTimingsAndTheirOwnOptima) {
 }
 
 TEST_F(Cli, CompareHasARowForEveryLearner) {
-  const Outcome outcome = run("compare bee-world --seeds 1");
+  const fs::path out = directory_ / "results";
+  const Outcome outcome = run("compare bee-world --seeds 1 --out " + out.string());
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   for (const char* part :
        {"paper's run", "standardised", "lspi", "iterated", "linucb", "optimum"}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
+  const json results = json::parse(waggle::read(out / "results.json"));
+  EXPECT_EQ(results["command"], "waggle compare bee-world --seeds 1");
+  for (const json& experiment : results["experiments"]) {
+    const std::string learner = experiment["learner"];
+    if (experiment["options"]["learner"]["rounds"] == 1) {
+      EXPECT_EQ(experiment["figures"], json::array()) << learner;
+    } else {
+      const std::string file = "bee-world/" + learner + "/learning_curve.csv";
+      EXPECT_EQ(experiment["figures"],
+                (json::array({{{"name", "learning_curve"}, {"file", file}}})));
+      EXPECT_TRUE(fs::exists(out / file));
+    }
   }
   expect_refused("compare", "experiment");
   expect_refused("compare all", "all", "bee-world");
@@ -118,10 +133,13 @@ TEST_F(Cli, TheBiasOfTheBellmanResidual) {
 }
 
 TEST_F(Cli, ThreadsDoNotChangeABit) {
-  const std::string command = "reproduce all --seeds 3 --first-seed 11 --json --threads ";
-  const Outcome one = run(command + "1");
-  EXPECT_EQ(one.code, 0);
-  EXPECT_EQ(one.out, run(command + "3").out);
+  for (const char* experiment : {"bee-world", "market-maker"}) {
+    const std::string command =
+        std::string("reproduce ") + experiment + " --seeds 3 --first-seed 11 --json --threads ";
+    const Outcome one = run(command + "1");
+    EXPECT_EQ(one.code, 0);
+    EXPECT_EQ(one.out, run(command + "3").out);
+  }
 }
 
 TEST_F(Cli, OnlineLearningIsMeasuredAgainstLstd) {

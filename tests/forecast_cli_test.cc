@@ -35,7 +35,7 @@ TEST_F(ForecastCli, TheGuidesFirstSteps) {
   const std::string series = path("series.csv");
   EXPECT_EQ(run("series mackey-glass --steps 2000 -o " + series).code, 0);
   EXPECT_EQ(lines(waggle::read(series)), 2001);
-  const std::string out = path("predictions.csv");
+  const std::string out = path("out");
   const Outcome outcome =
       run("forecast " + series + " --column x --units 100 --closed-loop 700 --out " + out);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -44,7 +44,7 @@ TEST_F(ForecastCli, TheGuidesFirstSteps) {
                            "autoregression", "persistence", "closed loop, 700 steps"}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
   }
-  const std::string csv = waggle::read(out);
+  const std::string csv = waggle::read(out + "/predictions.csv");
   EXPECT_EQ(csv.rfind("row,x,x_predicted,x_closed_loop\n1500,", 0), 0u) << csv.substr(0, 80);
   EXPECT_EQ(csv.find("nan"), std::string::npos);
   // The free run goes on where the series ends, with nothing to compare it to.
@@ -104,10 +104,10 @@ TEST_F(ForecastCli, ConfigAndFlagsOnTopOfIt) {
 TEST_F(ForecastCli, TrainingOnEverythingForecastsBeyondTheEnd) {
   const Outcome outcome =
       run("forecast " + wave(300) +
-          " --column x --units 50 --test-fraction 0 --closed-loop 20 --out " + path("p.csv"));
+          " --column x --units 50 --test-fraction 0 --closed-loop 20 --out " + path("p"));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("beyond the end"), std::string::npos) << outcome.out;
-  const std::string csv = waggle::read(path("p.csv"));
+  const std::string csv = waggle::read(path("p/predictions.csv"));
   EXPECT_EQ(csv.rfind("row,x,x_closed_loop\n300,,", 0), 0u);
   EXPECT_EQ(lines(csv), 21);
 }
@@ -136,7 +136,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused(forecast + "--activation gelu", "gelu", "tanh");
   expect_refused(forecast + "--operator-norm 1 --spectral-radius 1", "not both");
   expect_refused(forecast + "--activation identity --spectral-radius 90", "without bound");
-  expect_refused(forecast + "--out /proc/nowhere/p.csv", "/proc/nowhere");
+  expect_refused(forecast + "--out /proc/nowhere", "/proc/nowhere");
   expect_refused("forecast " + write("n.csv", "x\n1\nnan\n") + " --column x", "line 3", "nan");
   expect_refused("diagnose --units 0", "units = 0");
   expect_refused("diagnose --config /", "'/'", "directory");

@@ -5,6 +5,8 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "learning_figures.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -96,42 +98,109 @@ Figure reference_figure(const reference::OptimalFlight& optimal,
   return figure;
 }
 
-std::vector<Figure> flight_figures(const BeeWorldOptions& options, const Flight& flight) {
+/// The flights of some seeds by one learner.
+struct Flights {
+  std::vector<SeedOutcome> outcomes;
+  std::vector<std::vector<LearnRound>> rounds;
+  std::optional<Flight> first;
+};
+
+struct Problem {
+  ExperimentFile file{"bee-world"};
+  BeeWorldOptions world = file.read<BeeWorldOptions>("environment");
+};
+
+Flights fly_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
+                const LearnOptions& learner, const Progress& progress) {
+  Flights flights;
+  flights.outcomes.resize(static_cast<std::size_t>(options.seeds));
+  flights.rounds.resize(flights.outcomes.size());
+  const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
+    Flight flight = fly(problem.world, learner, problem.file.evaluation_steps(), seed);
+    flights.outcomes[static_cast<std::size_t>(i)] = {
+        .values = {flight.learnt.rounds.front().mean_reward,
+                   flight.improved.trajectory.rewards().mean()},
+        .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
+        .warnings = flight.learnt.warnings,
+        .seconds = flight.seconds};
+    flights.rounds[static_cast<std::size_t>(i)] = flight.learnt.rounds;
+    if (i == 0) flights.first = std::move(flight);
+  });
+  flights.outcomes.resize(done);
+  flights.rounds.resize(done);
+  return flights;
+}
+
+VectorXd values(const Learnt& learnt, const Trajectory& trajectory, const VectorXd& state) {
+  return values_along(*learnt.reservoir, learnt.layout, trajectory, state, learnt.value.weights);
+}
+
+Figure initial_flight(const BeeWorldOptions& options, const Flight& flight) {
   const Learnt& learnt = flight.learnt;
-  const Trajectory& initial = learnt.experience;
-  const VectorXd position = positions(options, flight);
-  const auto values = [&](const Trajectory& trajectory, const VectorXd& state) {
-    return values_along(*learnt.reservoir, learnt.layout, trajectory, state, learnt.value.weights);
-  };
   const VectorXd empty = VectorXd::Zero(learnt.reservoir->units());
-  return {flight_figure("initial_flight", 0, initial, learnt.rounds.front().steps,
-                        values(initial, empty), position),
-          flight_figure("improved_flight", initial.steps(), flight.improved.trajectory, kShown,
-                        values(flight.improved.trajectory, learnt.value.state), position),
-          field_figure(options, initial.steps())};
+  return flight_figure("initial_flight", 0, learnt.experience, learnt.rounds.front().steps,
+                       values(learnt, learnt.experience, empty), positions(options, flight));
+}
+
+Figure learnt_flight(std::string name, const BeeWorldOptions& options, const Flight& flight) {
+  const Trajectory& improved = flight.improved.trajectory;
+  return flight_figure(std::move(name), flight.learnt.experience.steps(), improved, kShown,
+                       values(flight.learnt, improved, flight.learnt.value.state),
+                       positions(options, flight));
+}
+
+/// What a learner's greedy policy earns from where its experience ended.
+double mean_nectar(const Problem& problem, const Learnt& learnt, std::uint64_t seed) {
+  BeeWorld world(problem.world);
+  Simulation simulation(world, seed);
+  Replay experience(learnt.experience);
+  simulation.run(experience, {.steps = learnt.experience.steps()});
+  GreedyPolicy greedy = learnt.policy();
+  return simulation.run(greedy, {.steps = problem.file.evaluation_steps()})
+      .trajectory.rewards()
+      .mean();
+}
+
+/// The figures that need more work: the best learner's flight and curve, and the path of ridges.
+std::vector<Figure> further_figures(const ReproduceOptions& options, const Problem& problem,
+                                    const Flights& flights, double optimum,
+                                    const Progress& progress) {
+  const std::string best = problem.file.best_learner();
+  ReproduceOptions few = options;
+  few.seeds = std::min(options.seeds, kFigureSeeds);
+  Figure flight = missing_figure("best_flight", "interrupted");
+  Figure curve = missing_figure("learning_curve", "interrupted");
+  try {
+    Flights other;
+    const bool same = options.learner == best;
+    if (!same) {
+      other = fly_all(few, "bee-world, " + best, problem, problem.file.learner(best), progress);
+    }
+    const Flights& its = same ? flights : other;
+    flight = learnt_flight("best_flight", problem.world, *its.first);
+    const std::size_t count = std::min<std::size_t>(its.rounds.size(), kFigureSeeds);
+    curve = learning_curve({its.rounds.begin(), its.rounds.begin() + std::ptrdiff_t(count)}, 1.0,
+                           optimum);
+  } catch (const Interrupted&) {
+  }
+  flight.learner = curve.learner = best;
+  return {std::move(flight),
+          ridge_path_figure(flights.first->learnt, options, "bee-world", progress, "mean_nectar",
+                            [&](const Learnt& learnt) {
+                              return mean_nectar(problem, learnt, options.first_seed);
+                            }),
+          std::move(curve)};
 }
 
 }  // namespace
 
-ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Progress& progress) {
-  const ExperimentFile file("bee-world");
-  const auto world = file.read<BeeWorldOptions>("environment");
+void reproduce_bee_world(const ReproduceOptions& options, const Progress& progress,
+                         Results& results) {
+  const Problem problem;
+  const ExperimentFile& file = problem.file;
+  const BeeWorldOptions& world = problem.world;
   const LearnOptions learner = file.learner(options.learner);
-
-  std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-  std::optional<Flight> first;
-  const std::size_t done =
-      for_each_seed(options, "bee-world", progress, [&](int i, std::uint64_t seed) {
-        Flight flight = fly(world, learner, file.evaluation_steps(), seed);
-        outcomes[static_cast<std::size_t>(i)] = {
-            .values = {flight.learnt.rounds.front().mean_reward,
-                       flight.improved.trajectory.rewards().mean()},
-            .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
-            .warnings = flight.learnt.warnings,
-            .seconds = flight.seconds};
-        if (i == 0) first = std::move(flight);
-      });
-  outcomes.resize(done);
+  const Flights flights = fly_all(options, "bee-world", problem, learner, progress);
 
   using reference::EulerLagrangeSign;
   const auto optimal =
@@ -151,7 +220,7 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
                     {"learner", to_json(learner)},
                     {"evaluation_steps", file.evaluation_steps()}};
   result.first_seed = options.first_seed;
-  result.seeds = static_cast<int>(done);
+  result.seeds = static_cast<int>(flights.outcomes.size());
   Metric initial{"mean_nectar_initial",
                  "mean nectar, random flight π_0",
                  file.paper("mean_nectar_initial"),
@@ -164,7 +233,7 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
                   {}};
   improved.compared = true;
   result.metrics = {std::move(initial), std::move(improved)};
-  collect(outcomes, result);
+  collect(flights.outcomes, result);
   result.facts = {
       {"optimal_mean_nectar", "  the optimum for the discount, by DP", {}, {}, optimal.mean_nectar},
       {"optimal_average",
@@ -182,9 +251,20 @@ ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Prog
        {},
        corrected.mean_nectar,
        {}}};
-  result.figures = flight_figures(world, *first);
-  result.figures.push_back(reference_figure(optimal, printed, corrected));
-  return result;
+  result.figures = {initial_flight(world, *flights.first),
+                    learnt_flight("improved_flight", world, *flights.first),
+                    field_figure(world, flights.first->learnt.experience.steps()),
+                    reference_figure(optimal, printed, corrected)};
+  if (options.figures == Figures::learning_curve && learner.rounds > 1) {
+    result.figures.push_back(learning_curve(flights.rounds, 1.0, optimal.mean_nectar));
+  }
+  if (options.figures == Figures::all) {
+    for (Figure& figure :
+         further_figures(options, problem, flights, optimal.mean_nectar, progress)) {
+      result.figures.push_back(std::move(figure));
+    }
+  }
+  results.push_back(std::move(result));
 }
 
 }  // namespace waggle::app

@@ -65,7 +65,7 @@ double root_mean_square(const std::vector<double>& values, double about) {
 
 }  // namespace
 
-ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress) {
+void reproduce_bias(const ReproduceOptions& options, const Progress& progress, Results& results) {
   const ExperimentFile file("market-maker");
   const auto environment = file.read<MarketMakerOptions>("environment");
   const auto policy = file.read<reference::NoisyLinearPolicy>("initial_policy");
@@ -119,7 +119,7 @@ ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress&
                    log_slope(lengths, residual_errors),
                    {}}};
   result.figures = {std::move(figure)};
-  return result;
+  results.push_back(std::move(result));
 }
 
 }  // namespace waggle::app

@@ -11,14 +11,20 @@ namespace waggle::app {
 
 std::vector<ExperimentResult> compare(const ReproduceOptions& options, const Progress& progress) {
   std::vector<ExperimentResult> results;
-  for (const std::string& learner : ExperimentFile(options.experiment).compared_learners()) {
-    if (interrupted() && !results.empty()) break;
-    ReproduceOptions one = options;
-    one.learner = learner;
-    for (ExperimentResult& result : reproduce(one, progress)) {
-      result.figures.clear();
-      results.push_back(std::move(result));
+  try {
+    for (const std::string& learner : ExperimentFile(options.experiment).compared_learners()) {
+      ReproduceOptions one = options;
+      one.learner = learner;
+      one.figures = Figures::learning_curve;
+      for (ExperimentResult& result : reproduce(one, progress)) {
+        std::erase_if(result.figures,
+                      [](const Figure& figure) { return figure.name != "learning_curve"; });
+        result.among_learners = true;
+        results.push_back(std::move(result));
+      }
     }
+  } catch (const Interrupted&) {
+    if (results.empty()) throw;
   }
   return results;
 }

@@ -329,8 +329,8 @@ void climb(const ReproduceOptions& options, const Progress& progress,
 
 }  // namespace
 
-std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& options,
-                                                    const Progress& progress) {
+void reproduce_convergence(const ReproduceOptions& options, const Progress& progress,
+                           Results& results) {
   const ExperimentFile file("convergence");
   const auto process = file.read<reference::HiddenMarkovOptions>("hidden_markov");
   const auto task_1 = file.read<ConvergenceTask>("theorem_1");
@@ -348,7 +348,8 @@ std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& opti
       [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
       [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); },
       "theorem_1_steps", "theorem_1_features", first);
-  if (interrupted()) return {std::move(first)};
+  results.push_back(std::move(first));
+  if (interrupted()) return;
 
   ExperimentResult second = start_result(options, "convergence-theorem-2", "lstd");
   second.paper_column = "conjectured";
@@ -362,7 +363,7 @@ std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& opti
       [&](std::uint64_t seed) { return theorem_2_in_steps(task_2, market, reference, seed); },
       [&](std::uint64_t seed) { return theorem_2_in_features(task_2, market, reference, seed); },
       "theorem_2_steps", "theorem_2_features", second);
-  return {std::move(first), std::move(second)};
+  results.push_back(std::move(second));
 }
 
 }  // namespace waggle::app

@@ -12,7 +12,6 @@
 #include <waggle/log.h>
 #include <waggle/model.h>
 #include <waggle/rollout.h>
-#include <waggle/version.h>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -23,6 +22,8 @@
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
+#include "repeat_command.h"
+#include "results.h"
 
 namespace waggle::app {
 
@@ -41,6 +42,7 @@ struct EvaluateCommand {
   std::uint64_t seed = 0;
   std::filesystem::path out;
   bool json = false;
+  std::string repeat;  // the command line
 
   void run();
   void on_environment(const Model& model, const toml::table& options) const;
@@ -120,8 +122,7 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   }
   const BuiltIn::Optimum optimum = built_in.optimum(loaded.options.value.discount);
 
-  ordered_json result;
-  result["version"] = WAGGLE_VERSION;
+  ordered_json result = start_json("evaluation", repeat);
   result["model"] = model.string();
   result["environment"] = built_in.name;
   result["environment_options"] = built_in.options;
@@ -143,6 +144,8 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
     require_writable_directory(out);
     write_log(out / "learnt.csv", spec, learnt.first);
     write_log(out / "initial.csv", spec, initial.first);
+    result["figures"].push_back({{"name", "learnt"}, {"file", "learnt.csv"}});
+    result["figures"].push_back({{"name", "initial"}, {"file", "initial.csv"}});
   }
   finish(result, table);
 }
@@ -216,7 +219,7 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
 }
 
 std::string rows_csv(const Model& model, const LogEvaluation& e) {
-  std::string text = "row,value,return,td_error";
+  std::string text = "row,reward,value,return,td_error";
   for (const std::string& name : model.environment.action_names) text += "," + csv_cell(name);
   for (const std::string& name : model.environment.action_names) {
     text += "," + csv_cell(name + "_greedy");
@@ -232,15 +235,6 @@ std::string rows_csv(const Model& model, const LogEvaluation& e) {
   return text;
 }
 
-std::string deciles_csv(const LogEvaluation& e) {
-  std::string text = "rows,value,return,deviation\n";
-  for (const LogEvaluation::Decile& decile : e.deciles) {
-    text +=
-        fmt::format("{},{},{},{}\n", decile.rows, decile.value, decile.realised, decile.deviation);
-  }
-  return text;
-}
-
 void EvaluateCommand::on_logs(const Model& loaded) const {
   Log log = [&] {
     try {
@@ -250,9 +244,9 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
                               channel_list(loaded), error.what()));
     }
   }();
-  const LogEvaluation evaluation = evaluate_on_log(loaded, log, seed, !out.empty());
-  ordered_json result;
-  result["version"] = WAGGLE_VERSION;
+  heed_interrupts();
+  const LogEvaluation evaluation = evaluate_on_log(loaded, log, seed, out.empty() ? 0 : log.rows());
+  ordered_json result = start_json("log-evaluation", repeat);
   result["model"] = model.string();
   result["logs"] = targets;
   result["seed"] = seed;
@@ -260,7 +254,7 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
   if (!out.empty()) {
     require_writable_directory(out);
     write_file(out / "rows.csv", rows_csv(loaded, evaluation));
-    write_file(out / "deciles.csv", deciles_csv(evaluation));
+    result["figures"] = write_figures(out, "", {calibration_figure(evaluation)});
   }
   finish(result, fmt::format("{} on {}, off-policy: {} rows, {} episode{}, {} judged\n",
                              model.string(), listed(targets), evaluation.rows, evaluation.episodes,
@@ -269,7 +263,7 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
 }
 
 void EvaluateCommand::finish(const ordered_json& result, const std::string& table) const {
-  const std::string text = result.dump(2) + "\n";
+  const std::string text = to_text(result);
   if (!out.empty()) write_file(out / "results.json", text);
   print(json ? text : table);
 }
@@ -313,7 +307,10 @@ void add_evaluate(CLI::App& app) {
   command->footer(
       "Example:\n  waggle evaluate bee.safetensors bee-world --steps 10000\n"
       "  waggle evaluate bee.safetensors another_log.csv --out out");
-  command->callback([options] { options->run(); });
+  command->callback([options, command] {
+    options->repeat = repeat_command(*command);
+    options->run();
+  });
 }
 
 }  // namespace waggle::app

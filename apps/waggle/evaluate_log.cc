@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "policy/action_search.h"
+#include "progress.h"
 
 namespace waggle::app {
 
@@ -92,10 +93,10 @@ void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluat
 /// Walks along the log, taking its actions and asking at every row what the model would do.
 class Walk {
  public:
-  Walk(const Model& model, std::uint64_t seed, bool keep_rows, LogEvaluation& result)
+  Walk(const Model& model, std::uint64_t seed, Index kept_rows, LogEvaluation& result)
       : model_(model),
         random_(seed),
-        keep_rows_(keep_rows),
+        first_kept_(result.rows - kept_rows),
         result_(result),
         search_(model.network, model.layout(), model.actions, model.options.greedy),
         state_(VectorXd::Zero(model.network->units())),
@@ -127,8 +128,8 @@ class Walk {
       result_.greedy_bellman_error += greedy_error * greedy_error;
       if (!terminated) compare(chunk.actions().col(k));
     }
-    if (keep_rows_) {
-      std::vector<double> cells = {value, kNaN, error};
+    if (std::ssize(rows.reward) >= first_kept_) {
+      std::vector<double> cells = {reward, value, kNaN, error};
       const VectorXd logged = chunk.actions().col(k);
       cells.insert(cells.end(), logged.begin(), logged.end());
       cells.insert(cells.end(), greedy_.begin(), greedy_.end());
@@ -171,7 +172,7 @@ class Walk {
 
   const Model& model_;
   Random random_;
-  bool keep_rows_;
+  Index first_kept_;
   LogEvaluation& result_;
   ActionSearch search_;
   VectorXd state_, next_, greedy_, action_sum_, action_squares_;
@@ -196,13 +197,16 @@ LogOptions reading_for(const Model& model) {
   return options;
 }
 
-LogEvaluation evaluate_on_log(const Model& model, Log& log, std::uint64_t seed, bool keep_rows) {
+LogEvaluation evaluate_on_log(const Model& model, Log& log, std::uint64_t seed, Index kept_rows) {
   LogEvaluation result;
   result.rows = log.rows();
   result.episodes = log.episodes();
-  Walk walk(model, seed, keep_rows, result);
+  Walk walk(model, seed, kept_rows, result);
+  ProgressLine progress("evaluate", "rows", static_cast<double>(result.rows));
   log.for_each_chunk([&](const Trajectory& chunk) {
+    if (interrupted()) throw Interrupted();
     for (Index k = 0; k < chunk.steps(); ++k) walk.add(chunk, k);
+    progress.update(static_cast<double>(walk.rows.reward.size()));
   });
   walk.finish();
   const Rows& rows = walk.rows;
@@ -212,8 +216,21 @@ LogEvaluation evaluate_on_log(const Model& model, Log& log, std::uint64_t seed, 
           model.options.value.washout);
   const std::vector<double> realised = returns(rows, model.options.value.discount);
   calibrate(rows, realised, result);
-  for (std::size_t k = 0; k < result.by_row.size(); ++k) result.by_row[k][1] = realised[k];
+  const std::size_t before = realised.size() - result.by_row.size();
+  for (std::size_t k = 0; k < result.by_row.size(); ++k) {
+    result.by_row[k][2] = realised[before + k];
+  }
   return result;
+}
+
+Figure calibration_figure(const LogEvaluation& evaluation) {
+  Figure figure{"calibration", {"value", "return", "deviation", "rows"}, {}};
+  for (const LogEvaluation::Decile& decile : evaluation.deciles) {
+    figure.rows.push_back(
+        {decile.value, decile.realised, decile.deviation, static_cast<double>(decile.rows)});
+  }
+  if (figure.rows.empty()) figure.missing = "too few rows to know what followed";
+  return figure;
 }
 
 }  // namespace waggle::app

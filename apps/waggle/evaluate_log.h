@@ -9,6 +9,8 @@
 #include <waggle/log.h>
 #include <waggle/model.h>
 
+#include "results.h"
+
 namespace waggle::app {
 
 /// A model held against a log it was not learnt from, without acting: off-policy.
@@ -42,13 +44,19 @@ struct LogEvaluation {
   Eigen::VectorXd action_difference;
   Eigen::VectorXd action_deviation;
 
-  /// By row, if asked for: value, return (NaN if not known), TD error, logged and greedy action.
+  /// By row, as many of the last as were asked for: reward, value, return (NaN if not known), TD
+  /// error, logged and greedy action.
   std::vector<std::vector<double>> by_row;
 };
 
 /// The options that read a log as the model needs it: its columns, its choices, any bounds.
 LogOptions reading_for(const Model& model);
 
-LogEvaluation evaluate_on_log(const Model& model, Log& log, std::uint64_t seed, bool keep_rows);
+/// Throws Error if no row is left to judge, Interrupted if that was asked for.
+LogEvaluation evaluate_on_log(const Model& model, Log& log, std::uint64_t seed,
+                              Eigen::Index kept_rows);
+
+/// "calibration": value, return, deviation and rows of each decile.
+Figure calibration_figure(const LogEvaluation& evaluation);
 
 }  // namespace waggle::app

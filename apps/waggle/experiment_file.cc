@@ -35,6 +35,12 @@ std::vector<std::string> ExperimentFile::compared_learners() const {
   return names;
 }
 
+std::string ExperimentFile::best_learner() const {
+  const auto best = file_["best"].value<std::string>();
+  if (!best) throw Error(fmt::format("experiments/{}.toml: best is missing", name_));
+  return *best;
+}
+
 LearnOptions ExperimentFile::learner(const std::string& learner) const {
   const toml::table* table = file_["learners"][learner].as_table();
   if (table == nullptr) {

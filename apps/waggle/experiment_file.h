@@ -12,8 +12,6 @@ namespace waggle::app {
 
 /// The text of experiments/NAME.toml, built into the program. Throws Error for an unknown name.
 std::string_view experiment_text(std::string_view name);
-/// The experiments there are.
-std::vector<std::string> experiment_names();
 
 /// An experiment's TOML file: its environment, its learners, what the paper prints.
 class ExperimentFile {
@@ -34,6 +32,8 @@ class ExperimentFile {
   std::vector<std::string> learner_names() const;
   /// The learners to compare, in order.
   std::vector<std::string> compared_learners() const;
+  /// The best learner with a single reservoir. Throws Error if the file names none.
+  std::string best_learner() const;
 
   /// The steps over which the learnt policy is scored.
   Eigen::Index evaluation_steps() const;

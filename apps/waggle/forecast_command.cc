@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <waggle/version.h>
-
 #include "config.h"
 #include "forecast_run.h"
 #include "io/atomic_file.h"
 #include "io/csv.h"
+#include "repeat_command.h"
 #include "reservoir_flags.h"
+#include "results.h"
 
 namespace waggle::app {
 
@@ -32,6 +32,7 @@ struct ForecastCommand {
   SupervisedFlags flags;
   std::filesystem::path out;
   bool json = false;
+  std::string repeat;  // the command line
 
   void run();
 };
@@ -104,9 +105,8 @@ ordered_json to_json(const Score& score) {
           {"nrmse_by_column", std::vector<double>(score.nrmse.begin(), score.nrmse.end())}};
 }
 
-ordered_json to_json(const ForecastRun& run, const Series& series) {
-  ordered_json json;
-  json["version"] = WAGGLE_VERSION;
+ordered_json to_json(const ForecastRun& run, const Series& series, const std::string& command) {
+  ordered_json json = start_json("forecast", command);
   json["columns"] = series.names;
   json["trained"] = run.trained;
   json["tested"] = run.tested;
@@ -170,12 +170,16 @@ void ForecastCommand::run() {
   if (complete.test_fraction == 0.0 && out.empty()) {
     throw Error("--test-fraction 0: there is nothing to score, so say with --out where to write");
   }
-  if (!out.empty() && out.has_parent_path()) require_writable_directory(out.parent_path());
+  if (!out.empty()) require_writable_directory(out);
   const Series series = read_series(file, columns);
   const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
-  if (!out.empty()) write_file(out, to_csv(result, series));
-  print(json ? to_json(result, series).dump(2) + "\n"
-             : to_table(result, series, fmt::format("'{}'", file.string())));
+  ordered_json all = to_json(result, series, repeat);
+  if (!out.empty()) {
+    write_file(out / "predictions.csv", to_csv(result, series));
+    all["figures"].push_back({{"name", "predictions"}, {"file", "predictions.csv"}});
+    write_file(out / "results.json", to_text(all));
+  }
+  print(json ? to_text(all) : to_table(result, series, fmt::format("'{}'", file.string())));
 }
 
 }  // namespace
@@ -199,14 +203,18 @@ void add_forecast(CLI::App& app) {
       ->add_option("--test-fraction", options->options.test_fraction,
                    "the last part of the series, kept to test on; 0 trains on all of it")
       ->capture_default_str();
-  command->add_option("--out", options->out, "write the predictions to this CSV file");
+  command->add_option("--out", options->out,
+                      "directory for results.json and the predictions as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");
   options->flags.add_reservoir(*command);
   options->flags.add_fit(*command);
   command->footer(
       "Example:\n  waggle series mackey-glass --steps 4000 -o series.csv\n"
-      "  waggle forecast series.csv --column x --horizon 10 --out predictions.csv");
-  command->callback([options] { options->run(); });
+      "  waggle forecast series.csv --column x --horizon 10 --out out");
+  command->callback([options, command] {
+    options->repeat = repeat_command(*command);
+    options->run();
+  });
 }
 
 }  // namespace waggle::app

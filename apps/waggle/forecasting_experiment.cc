@@ -208,7 +208,8 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
 
 }  // namespace
 
-ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Progress& progress) {
+void reproduce_forecasting(const ReproduceOptions& options, const Progress& progress,
+                           Results& results) {
   const ExperimentFile file("forecasting");
   // The fits choose λ from the data: the files only widen its path.
   const Tasks tasks{.mackey_glass = file.read<SupervisedOptions>("mackey_glass"),
@@ -238,7 +239,7 @@ ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Pr
   outcomes.resize(done);
   result.seeds = static_cast<int>(done);
   collect(outcomes, result);
-  return result;
+  results.push_back(std::move(result));
 }
 
 }  // namespace waggle::app

@@ -1,5 +1,6 @@
 #include "learn_command.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -17,10 +18,14 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "environments.h"
+#include "evaluate_log.h"
 #include "io/atomic_file.h"
+#include "learning_figures.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
+#include "repeat_command.h"
+#include "results.h"
 
 namespace waggle::app {
 
@@ -70,7 +75,9 @@ struct LearnCommand {
   std::uint64_t seed = 0;
   std::string dump;  // "true": to the standard output, and no more; else a file
   std::filesystem::path out;
+  std::filesystem::path results;
   bool json = false;
+  std::string repeat;  // the command line
 
   void run();
   LogOptions log_options(Index washout) const;
@@ -162,10 +169,7 @@ class WatchedLog final : public TrajectorySource {
 };
 
 /// The one place that learns.
-Model learn_model(const std::vector<std::string>& logs, const LogOptions& log_options,
-                  LearnOptions options) {
-  heed_interrupts();
-  Log log(logs, log_options);
+Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions options) {
   EnvironmentSpec spec = log.spec();
   spec.choice_names = log.choice_labels();
   WatchedLog watched(log);
@@ -178,6 +182,53 @@ Model learn_model(const std::vector<std::string>& logs, const LogOptions& log_op
   Provenance provenance;
   provenance.sources = logs;
   return make_model(learnt, spec, watched, provenance);
+}
+
+/// What a reader of the results wants to know first, then everything the model says of itself.
+ordered_json to_json(const Model& model, const std::filesystem::path& file,
+                     const std::string& command) {
+  ordered_json result = start_json("learn", command);
+  result["model"] = file.filename().string();
+  const ordered_json all = model_json(model);
+  ordered_json columns = ordered_json::array();
+  for (const ordered_json& channel : all["channels"]) columns.push_back(channel["name"]);
+  result["log"] = {{"files", model.provenance.sources},
+                   {"rows", model.provenance.rows},
+                   {"episodes", model.provenance.episodes},
+                   {"columns", columns},
+                   {"reward",
+                    {{"name", model.environment.reward_name},
+                     {"mean", model.ranges.mean[0]},
+                     {"spread", model.ranges.deviation[0]}}}};
+  result.update(all);
+  return result;
+}
+
+/// The model held against the log it was learnt from.
+std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed) {
+  constexpr Index kShown = 1000;  // rows
+  std::vector<Figure> figures;
+  Figure path{"ridge_path", {"ridge", "error"}, {}};
+  for (const RidgeCandidate& candidate : model.value.diagnostics.ridge_path) {
+    path.rows.push_back({candidate.ridge, known_error(candidate)});
+  }
+  if (!path.rows.empty()) figures.push_back(std::move(path));
+  Figure value{"value", {"row", "reward", "value"}, {}};
+  try {
+    const LogEvaluation evaluation =
+        evaluate_on_log(model, log, seed, std::min(kShown, log.rows()));
+    auto row = static_cast<double>(log.rows() - std::ssize(evaluation.by_row));
+    for (const std::vector<double>& cells : evaluation.by_row) {
+      value.rows.push_back({row++, cells[0], cells[1]});
+    }
+    figures.push_back(std::move(value));
+    figures.push_back(calibration_figure(evaluation));
+  } catch (const Interrupted&) {
+    for (const char* name : {"value", "calibration"}) {
+      figures.push_back(missing_figure(name, "interrupted"));
+    }
+  }
+  return figures;
 }
 
 void LearnCommand::run() {
@@ -200,14 +251,22 @@ void LearnCommand::run() {
   }
   require(!out.empty(), "--out is required: the model file to write");
   if (out.has_parent_path()) require_writable_directory(out.parent_path());
-  const Model model = learn_model(logs, reading, options);
+  if (!results.empty()) require_writable_directory(results);
+  heed_interrupts();
+  Log log(logs, reading);
+  const Model model = learn_model(logs, log, options);
   save_model(out, model);
+  ordered_json result = to_json(model, out, repeat);
+  if (!results.empty()) {
+    result["figures"] = write_figures(results, "", figures_of(model, log, seed));
+    write_file(results / "results.json", to_text(result));
+  }
   if (interrupted()) {
     fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
                out.string());
   }
   if (json) {
-    print(model_json(model).dump(2) + "\n");
+    print(to_text(result));
     return;
   }
   print(learnt_table(model) +
@@ -266,6 +325,8 @@ void add_learn(CLI::App& app) {
       ->check(require_whole)
       ->capture_default_str();
   command->add_option("-o,--out", options->out, "the model to write, as safetensors");
+  command->add_option("--results", options->results,
+                      "directory for results.json and the data of figures as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");
   command->add_flag("--dump-config", options->dump,
                     "print everything that was asked for as TOML, to repeat it with --config, and "
@@ -280,7 +341,11 @@ void add_learn(CLI::App& app) {
       "Row k of a log holds the reward and observation seen at step k and the action then chosen.\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
       "  waggle learn log.csv --reward nectar --action move --gamma 0.5 -o bee.safetensors");
-  command->callback([options] { options->run(); });
+  command->callback([options, command] {
+    // The model is what is made: --out belongs to it.
+    options->repeat = repeat_command(*command, {"results", "json", "dump-config"});
+    options->run();
+  });
 }
 
 }  // namespace waggle::app

@@ -25,11 +25,16 @@
 #include "option_flags.h"
 #include "play_command.h"
 #include "progress.h"
+#include "repeat_command.h"
+#include "report/report_command.h"
 #include "reproduce.h"
 #include "series_command.h"
 #include "simulate_command.h"
 
 namespace waggle::app {
+
+using nlohmann::ordered_json;
+
 namespace {
 
 constexpr int kDone = 0;
@@ -49,9 +54,10 @@ struct ExperimentCommand {
   ReproduceOptions options;
   std::filesystem::path out;
   bool json = false;
+  std::string repeat;  // the command line
 
-  void add_options(CLI::App& command) {
-    command.add_option("--seeds", options.seeds, "how many seeds to run")->capture_default_str();
+  void add_options(CLI::App& command, const char* seeds_help = "how many seeds to run") {
+    command.add_option("--seeds", options.seeds, seeds_help)->capture_default_str();
     command.add_option("--first-seed", options.first_seed, "the first of them")
         ->check([](const std::string& text) {
           return text.find_first_not_of("0123456789") == std::string::npos
@@ -75,7 +81,7 @@ struct ExperimentCommand {
     std::unique_ptr<ProgressLine> line;
     std::string shown;
     const auto progress = [&](const std::string& what, int done, int total) {
-      if (!line || what != shown) line = std::make_unique<ProgressLine>(what, "seeds", total);
+      if (!line || what != shown) line = std::make_unique<ProgressLine>(what, "runs", total);
       shown = what;
       line->update(done);
     };
@@ -85,13 +91,11 @@ struct ExperimentCommand {
       fmt::print(stderr,
                  "waggle: interrupted; these are the results of the seeds that were done\n");
     }
-    std::vector<std::filesystem::path> written;
-    if (!out.empty()) written = write_results(out, results);
-    print(json ? to_json(results).dump(2) + "\n" : table(results));
+    ordered_json result = to_json(results, repeat);
+    if (!out.empty()) write_results(out, results, result);
+    print(json ? to_text(result) : table(results));
     if (!out.empty() && !json) {
-      fmt::print(stderr, "wrote {} to {}\n",
-                 written.size() == 1 ? "results.json" : "results.json and the figures' data",
-                 out.string());
+      fmt::print(stderr, "wrote results.json and the figures' data to {}\n", out.string());
     }
   }
 };
@@ -102,21 +106,24 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   command
       ->add_option(
           "experiment", shared.options.experiment,
-          "bee-world, market-maker, bias, convergence, online, forecasting, or all (the first "
-          "two)")
+          "bee-world, market-maker, bias, convergence, online, forecasting, or all of them")
       ->capture_default_str();
   command
       ->add_option("--learner", shared.options.learner,
-                   "paper, standardised, lstd, lspi, iterated, … (see experiments/*.toml)")
+                   "of bee-world and market-maker: paper, standardised, lstd, lspi, iterated, … "
+                   "(see experiments/*.toml)")
       ->capture_default_str();
-  shared.add_options(*command);
-  command->footer("Example:\n  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
+  shared.add_options(*command,
+                     "how many seeds to run. Not given: 10 of convergence, online and forecasting, "
+                     "which are slow");
+  command->footer(
+      "Example:\n  waggle reproduce all --out out\n"
+      "  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
   command->callback([&shared, command] {
+    shared.repeat = repeat_command(*command);
     shared.config.apply();
-    // The slow ones say enough with ten seeds.
-    const std::string& name = shared.options.experiment;
-    const bool slow = name == "forecasting" || name == "convergence" || name == "online";
-    if (slow && command->count("--seeds") == 0) shared.options.seeds = 10;
+    if (command->count("--seeds") > 0) shared.options.slow_seeds = shared.options.seeds;
+    if (!shared.out.empty()) shared.options.figures = Figures::all;
     shared.run(reproduce, to_table);
   });
 }
@@ -128,7 +135,8 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
       ->required();
   shared.add_options(*command);
   command->footer("Example:\n  waggle compare bee-world --seeds 10");
-  command->callback([&shared] {
+  command->callback([&shared, command] {
+    shared.repeat = repeat_command(*command);
     shared.config.apply();
     const std::string& name = shared.options.experiment;
     if (name != "bee-world" && name != "market-maker") {
@@ -158,6 +166,7 @@ int run(int argc, char** argv) {
   ExperimentCommand compare_command;
   add_reproduce(app, reproduce_command);
   add_compare(app, compare_command);
+  add_report(app);
   add_forecast(app);
   add_diagnose(app);
   add_series(app);

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "learning_figures.h"
 #include "progress.h"
 #include "reproduce.h"
 
@@ -16,6 +18,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
+
+constexpr const char* kDiverged = "the first seed diverged";
 
 struct Problem {
   MarketMakerOptions environment;
@@ -151,9 +155,74 @@ Figure histogram_figure(const Run& run, const reference::OptimalControl& optimal
   return figure;
 }
 
+/// The runs of some seeds by one learner.
+struct Runs {
+  std::vector<SeedOutcome> outcomes;
+  std::vector<std::vector<LearnRound>> rounds;
+  std::optional<Run> first;
+};
+
+Runs trade_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
+               const Progress& progress) {
+  Runs runs;
+  runs.outcomes.resize(static_cast<std::size_t>(options.seeds));
+  runs.rounds.resize(runs.outcomes.size());
+  const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
+    Run run = trade(problem, seed);
+    runs.outcomes[static_cast<std::size_t>(i)] = outcome(run);
+    runs.rounds[static_cast<std::size_t>(i)] = run.learnt.rounds;
+    if (i == 0) runs.first = std::move(run);
+  });
+  runs.outcomes.resize(done);
+  runs.rounds.resize(done);
+  return runs;
+}
+
+/// What a learner's greedy policy costs from where its experience ended; NaN if it diverges.
+double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t seed) {
+  MarketMaker market(problem.environment);
+  Simulation simulation(market, seed);
+  Replay experience(learnt.experience);
+  simulation.run(experience, {.steps = learnt.experience.steps()});
+  GreedyPolicy greedy = learnt.policy();
+  const Rollout rollout = simulation.run(
+      greedy, {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit()});
+  return rollout.diverged ? std::numeric_limits<double>::quiet_NaN()
+                          : -rollout.trajectory.rewards().mean();
+}
+
+/// The figures that need more work: the path of ridges and the best learner's curve.
+std::vector<Figure> further_figures(const ReproduceOptions& options, const ExperimentFile& file,
+                                    const Problem& problem, const Runs& runs, double optimum,
+                                    const Progress& progress) {
+  const std::string what = fmt::format("market-maker, {}", name_of(problem.environment.timing));
+  const std::string best = file.best_learner();
+  ReproduceOptions few = options;
+  few.seeds = std::min(options.seeds, kFigureSeeds);
+  Figure curve = missing_figure("learning_curve", "interrupted");
+  try {
+    Problem other = problem;
+    other.learner = file.learner(best);
+    auto rounds = options.learner == best
+                      ? runs.rounds
+                      : trade_all(few, fmt::format("{}, {}", what, best), other, progress).rounds;
+    if (rounds.size() > kFigureSeeds) rounds.resize(kFigureSeeds);
+    curve = learning_curve(rounds, -1.0, optimum);
+  } catch (const Interrupted&) {
+  }
+  curve.learner = best;
+  Figure path = missing_figure("ridge_path", kDiverged);
+  if (!runs.first->diverged()) {
+    path = ridge_path_figure(
+        runs.first->learnt, options, what, progress, "average_cost",
+        [&](const Learnt& learnt) { return average_cost(problem, learnt, options.first_seed); });
+  }
+  return {std::move(path), std::move(curve)};
+}
+
 ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
-                           const Problem& problem, const std::vector<SeedOutcome>& outcomes,
-                           const Run& first) {
+                           const Problem& problem, const Runs& runs, const Progress& progress) {
+  const Run& first = *runs.first;
   const double discount = problem.learner.value.discount;
   const auto optimal = reference::optimal_control(problem.environment, discount);
   const auto initial_value =
@@ -170,7 +239,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                     {"learner", to_json(problem.learner)},
                     {"evaluation_steps", problem.evaluation_steps}};
   result.first_seed = options.first_seed;
-  result.seeds = static_cast<int>(outcomes.size());
+  result.seeds = static_cast<int>(runs.outcomes.size());
 
   const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
   Metric cost{"average_cost",
@@ -186,7 +255,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
   Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.control.gain, {}};
   cost.compared = slope.compared = true;
   result.metrics = {std::move(cost), std::move(spread), std::move(slope)};
-  collect(outcomes, result);
+  collect(runs.outcomes, result);
   result.facts = {{"exact_one_step_cost",
                    "  average cost of the exact one-step improvement",
                    {},
@@ -197,39 +266,41 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                    {},
                    {},
                    reference::average_cost_floor(problem.environment)}};
-  if (!first.diverged()) {
+  if (first.diverged()) {
+    for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
+      result.figures.push_back(missing_figure(name, kDiverged));
+    }
+  } else {
     result.figures = {value_figure(first, initial_value),
                       value_curve_figure(first, initial_value, optimal), inventory_figure(first),
                       scatter_figure(first, optimal), histogram_figure(first, optimal)};
+  }
+  const double optimum = optimal.control.average_cost;
+  if (options.figures == Figures::learning_curve && problem.learner.rounds > 1) {
+    result.figures.push_back(learning_curve(runs.rounds, -1.0, optimum));
+  }
+  if (options.figures == Figures::all) {
+    for (Figure& figure : further_figures(options, file, problem, runs, optimum, progress)) {
+      result.figures.push_back(std::move(figure));
+    }
   }
   return result;
 }
 
 }  // namespace
 
-std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& options,
-                                                     const Progress& progress) {
+void reproduce_market_maker(const ReproduceOptions& options, const Progress& progress,
+                            Results& results) {
   const ExperimentFile file("market-maker");
   Problem problem{file.read<MarketMakerOptions>("environment"),
                   file.read<reference::NoisyLinearPolicy>("initial_policy"),
                   file.learner(options.learner), file.evaluation_steps()};
-  std::vector<ExperimentResult> results;
   for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
-    if (interrupted() && !results.empty()) break;
     problem.environment.timing = timing;
-    std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-    std::optional<Run> first;
-    const std::size_t done =
-        for_each_seed(options, fmt::format("market-maker, {}", name_of(timing)), progress,
-                      [&](int i, std::uint64_t seed) {
-                        Run run = trade(problem, seed);
-                        outcomes[static_cast<std::size_t>(i)] = outcome(run);
-                        if (i == 0) first = std::move(run);
-                      });
-    outcomes.resize(done);
-    results.push_back(summarise(options, file, problem, outcomes, *first));
+    const Runs runs =
+        trade_all(options, fmt::format("market-maker, {}", name_of(timing)), problem, progress);
+    results.push_back(summarise(options, file, problem, runs, progress));
   }
-  return results;
 }
 
 }  // namespace waggle::app

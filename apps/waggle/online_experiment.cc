@@ -7,7 +7,6 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
-#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -267,17 +266,12 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
 
 }  // namespace
 
-std::vector<ExperimentResult> reproduce_online(const ReproduceOptions& options,
-                                               const Progress& progress) {
+void reproduce_online(const ReproduceOptions& options, const Progress& progress, Results& results) {
   const ExperimentFile file("online");
   const auto task = file.read<OnlineEvaluation>("evaluation");
-  std::vector<ExperimentResult> results;
   results.push_back(evaluate(options, progress, task, "bee-world", bee_world));
-  if (interrupted()) return results;
   results.push_back(evaluate(options, progress, task, "market-maker", market_maker));
-  if (interrupted()) return results;
   results.push_back(control(options, progress, file));
-  return results;
 }
 
 }  // namespace waggle::app

@@ -18,24 +18,41 @@ namespace {
 
 constexpr int kMostSeeds = 100'000;
 
+struct Experiment {
+  const char* name;
+  void (*run)(const ReproduceOptions&, const Progress&, Results&);
+  bool has_learners;
+  bool slow;  ///< says enough with few seeds
+};
+
+/// In the order of `all`.
+constexpr Experiment kExperiments[] = {
+    {"bee-world", reproduce_bee_world, true, false},
+    {"market-maker", reproduce_market_maker, true, false},
+    {"bias", reproduce_bias, false, false},
+    {"convergence", reproduce_convergence, false, true},
+    {"online", reproduce_online, false, true},
+    {"forecasting", reproduce_forecasting, false, true},
+};
+
 }  // namespace
 
 void ReproduceOptions::validate() const {
-  auto known = experiment_names();
-  known.emplace_back("bias");
-  if (experiment != "all" && std::find(known.begin(), known.end(), experiment) == known.end()) {
+  std::vector<std::string> known;
+  bool found = false;
+  for (const Experiment& one : kExperiments) {
+    known.emplace_back(one.name);
+    if (experiment != one.name && experiment != "all") continue;
+    found = true;
+    if (one.has_learners) {
+      ExperimentFile(one.name).learner(learner);
+    } else if (experiment != "all" && learner != ReproduceOptions{}.learner) {
+      throw Error(fmt::format("--learner {}: {} has learners of its own", learner, experiment));
+    }
+  }
+  if (!found) {
     throw Error(
         fmt::format("experiment '{}': must be one of {}, all", experiment, fmt::join(known, ", ")));
-  }
-  for (const std::string& name : experiment_names()) {
-    const ExperimentFile file(name);
-    if (file.learner_names().empty()) continue;
-    if (experiment == name || experiment == "all") file.learner(learner);
-  }
-  const bool has_learners =
-      experiment == "all" || experiment == "bee-world" || experiment == "market-maker";
-  if (!has_learners && learner != ReproduceOptions{}.learner) {
-    throw Error(fmt::format("--learner {}: {} has learners of its own", learner, experiment));
   }
   if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
   if (seeds > kMostSeeds) {
@@ -79,21 +96,16 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
 
 std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress) {
   options.validate();
-  const bool all = options.experiment == "all";
-  std::vector<ExperimentResult> results;
-  if (all || options.experiment == "bee-world") {
-    results.push_back(reproduce_bee_world(options, progress));
-  }
-  if ((all && !interrupted()) || options.experiment == "market-maker") {
-    for (auto& result : reproduce_market_maker(options, progress)) {
-      results.push_back(std::move(result));
+  Results results;
+  try {
+    for (const Experiment& experiment : kExperiments) {
+      if (options.experiment != experiment.name && options.experiment != "all") continue;
+      ReproduceOptions its = options;
+      if (experiment.slow) its.seeds = std::min(options.seeds, options.slow_seeds);
+      experiment.run(its, progress, results);
     }
-  }
-  if (options.experiment == "convergence") results = reproduce_convergence(options, progress);
-  if (options.experiment == "online") results = reproduce_online(options, progress);
-  if (options.experiment == "bias") results.push_back(reproduce_bias(options, progress));
-  if (options.experiment == "forecasting") {
-    results.push_back(reproduce_forecasting(options, progress));
+  } catch (const Interrupted&) {
+    if (results.empty()) throw;
   }
   return results;
 }

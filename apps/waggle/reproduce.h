@@ -9,12 +9,21 @@
 
 namespace waggle::app {
 
+/// The figures of the two problems with learners that are worth their work.
+enum class Figures {
+  none,            ///< those that cost nothing
+  learning_curve,  ///< that of the learner, if it has more than one round
+  all,             ///< the best learner's too, and a path of ridges
+};
+
 struct ReproduceOptions {
-  std::string experiment = "all";  ///< …, or all: bee-world and market-maker
+  std::string experiment = "all";  ///< one of them, or all
   std::string learner = "paper";   ///< a table under [learners] of the experiment's file
   int seeds = 100;
+  int slow_seeds = 10;  ///< how many of them convergence, online and forecasting run, at most
   std::uint64_t first_seed = 0;
   int threads = 0;  ///< 0: as many as the machine has
+  Figures figures = Figures::none;
 
   /// Throws Error where a field is out of its range or names nothing.
   void validate() const;
@@ -23,6 +32,7 @@ struct ReproduceOptions {
 /// Told how many runs of how many are done; called from several threads, one at a time.
 using Progress = std::function<void(const std::string& what, int done, int total)>;
 
+/// Returns what there is if interrupted; throws Interrupted if that is nothing.
 std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress);
 
 /// An empty result of these seeds.
@@ -36,26 +46,30 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
                           const Progress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run);
 
+/// The experiments add their results one by one, so that an interruption loses none of them.
+using Results = std::vector<ExperimentResult>;
+
 /// One problem of the paper.
-ExperimentResult reproduce_bee_world(const ReproduceOptions& options, const Progress& progress);
+void reproduce_bee_world(const ReproduceOptions& options, const Progress& progress,
+                         Results& results);
 /// Under both reward timings.
-std::vector<ExperimentResult> reproduce_market_maker(const ReproduceOptions& options,
-                                                     const Progress& progress);
+void reproduce_market_maker(const ReproduceOptions& options, const Progress& progress,
+                            Results& results);
 
 /// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
 /// length.
-ExperimentResult reproduce_bias(const ReproduceOptions& options, const Progress& progress);
+void reproduce_bias(const ReproduceOptions& options, const Progress& progress, Results& results);
 
 /// Theorems 1 and 2: errors against the steps and the features, and their slopes.
-std::vector<ExperimentResult> reproduce_convergence(const ReproduceOptions& options,
-                                                    const Progress& progress);
+void reproduce_convergence(const ReproduceOptions& options, const Progress& progress,
+                           Results& results);
 
 /// Algorithm 1 plain, whitened and recursive against LSTD, the Lemma's flow, and Bee World learnt
 /// while playing.
-std::vector<ExperimentResult> reproduce_online(const ReproduceOptions& options,
-                                               const Progress& progress);
+void reproduce_online(const ReproduceOptions& options, const Progress& progress, Results& results);
 
 /// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
-ExperimentResult reproduce_forecasting(const ReproduceOptions& options, const Progress& progress);
+void reproduce_forecasting(const ReproduceOptions& options, const Progress& progress,
+                           Results& results);
 
 }  // namespace waggle::app

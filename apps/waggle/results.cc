@@ -57,6 +57,11 @@ std::string key_of(std::string column) {
   return column == "exact" ? "reference" : column;
 }
 
+/// Tables set some labels back.
+std::string unindented(const std::string& label) {
+  return label.substr(std::min(label.find_first_not_of(' '), label.size()));
+}
+
 ordered_json to_json(const Metric& metric, const ExperimentResult& result) {
   ordered_json json;
   json[key_of(result.paper_column)] = or_null(metric.paper);
@@ -82,12 +87,17 @@ ordered_json to_json(const ExperimentResult& result) {
   json["diverged_seeds"] = result.diverged;
   json["rank_deficient"] = result.rank_deficient;
   json["warnings"] = result.warnings;
+  json["paper_column"] = result.paper_column;
+  json["reference_column"] = result.reference_column;
+  json["labels"] = ordered_json::object();
   for (const Metric& metric : result.metrics) {
+    json["labels"][metric.name] = unindented(metric.label);
     json["metrics"][metric.name] = to_json(metric, result);
   }
   json["facts"] = ordered_json::object();
   for (const Fact& fact : result.facts) {
-    json["facts"][fact.name] = {{"paper", or_null(fact.paper)},
+    json["facts"][fact.name] = {{"label", unindented(fact.label)},
+                                {"paper", or_null(fact.paper)},
                                 {"value", or_null(fact.ours)},
                                 {"reference", or_null(fact.reference)}};
   }
@@ -140,16 +150,64 @@ std::string notes(const ExperimentResult& result) {
 }
 
 std::string to_csv(const Figure& figure) {
+  constexpr std::size_t kLong = 2000;  // rows from which on six digits are enough to draw
+  const bool brief = figure.rows.size() > kLong;
+  const auto cell = [&](double value) {
+    if (!std::isfinite(value)) return std::string();
+    const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+    return fmt::format(fmt::runtime(whole ? "{:.0f}" : brief ? "{:.6g}" : "{}"), value);
+  };
   std::string text = fmt::format("{}\n", fmt::join(figure.columns, ","));
-  for (const auto& cells : figure.rows) text += fmt::format("{}\n", fmt::join(cells, ","));
+  for (const auto& values : figure.rows) {
+    const char* separator = "";
+    for (const double value : values) {
+      text += separator;
+      text += cell(value);
+      separator = ",";
+    }
+    text += "\n";
+  }
   return text;
+}
+
+std::string folder_of(const ExperimentResult& result) {
+  std::string folder = result.experiment;
+  if (result.timing) folder += "-" + *result.timing;
+  return result.among_learners ? folder + "/" + result.learner : folder;
 }
 
 }  // namespace
 
-ordered_json to_json(const std::vector<ExperimentResult>& results) {
-  ordered_json json;
-  json["version"] = WAGGLE_VERSION;
+ordered_json start_json(const std::string& kind, const std::string& command) {
+  return {{"version", WAGGLE_VERSION}, {"kind", kind}, {"command", command}};
+}
+
+std::string to_text(const ordered_json& json) {
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+ordered_json write_figures(const std::filesystem::path& directory, const std::string& folder,
+                           const std::vector<Figure>& figures) {
+  ordered_json list = ordered_json::array();
+  for (const Figure& figure : figures) {
+    ordered_json entry = {{"name", figure.name}};
+    if (figure.missing.empty()) {
+      require_writable_directory(directory / folder);
+      const std::string file =
+          (std::filesystem::path(folder) / (figure.name + ".csv")).generic_string();
+      write_file(directory / file, to_csv(figure));
+      entry["file"] = file;
+    } else {
+      entry["missing"] = figure.missing;
+    }
+    if (!figure.learner.empty()) entry["learner"] = figure.learner;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+ordered_json to_json(const std::vector<ExperimentResult>& results, const std::string& command) {
+  ordered_json json = start_json("experiments", command);
   json["experiments"] = ordered_json::array();
   for (const ExperimentResult& result : results) json["experiments"].push_back(to_json(result));
   return json;
@@ -182,22 +240,13 @@ std::string to_table(const std::vector<ExperimentResult>& results) {
   return text;
 }
 
-std::vector<std::filesystem::path> write_results(const std::filesystem::path& directory,
-                                                 const std::vector<ExperimentResult>& results) {
-  std::vector<std::filesystem::path> written;
-  for (const ExperimentResult& result : results) {
-    if (result.figures.empty()) continue;
-    const auto folder =
-        directory / (result.timing ? result.experiment + "-" + *result.timing : result.experiment);
-    require_writable_directory(folder);
-    for (const Figure& figure : result.figures) {
-      written.push_back(folder / (figure.name + ".csv"));
-      write_file(written.back(), to_csv(figure));
-    }
+void write_results(const std::filesystem::path& directory,
+                   const std::vector<ExperimentResult>& results, ordered_json& json) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    json["experiments"][i]["figures"] =
+        write_figures(directory, folder_of(results[i]), results[i].figures);
   }
-  written.push_back(directory / "results.json");
-  write_file(written.back(), to_json(results).dump(2) + "\n");
-  return written;
+  write_file(directory / "results.json", to_text(json));
 }
 
 }  // namespace waggle::app

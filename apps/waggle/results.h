@@ -34,7 +34,9 @@ struct Fact {
 struct Figure {
   std::string name;  ///< becomes name.csv
   std::vector<std::string> columns;
-  std::vector<std::vector<double>> rows;
+  std::vector<std::vector<double>> rows;  ///< what is not finite becomes an empty cell
+  std::string learner = {};               ///< whose it is, if not the experiment's
+  std::string missing = {};               ///< why it could not be made; then no file is written
 };
 
 struct ExperimentResult {
@@ -53,6 +55,7 @@ struct ExperimentResult {
   std::vector<Metric> metrics;
   std::vector<Fact> facts;
   std::vector<Figure> figures;  ///< of the first seed
+  bool among_learners = false;  ///< one of several: its figures have a folder of their own
 };
 
 /// The least-squares slope of log error on log x: errors ∝ x^slope.
@@ -73,14 +76,27 @@ void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result)
 /// The q-quantile of unsorted values, interpolated linearly; values must not be empty.
 double quantile(std::vector<double> values, double q);
 
-/// {"version": …, "experiments": […]}.
-nlohmann::ordered_json to_json(const std::vector<ExperimentResult>& results);
+/// How every result begins: {"version": …, "kind": …, "command": …}. `command` repeats the run.
+nlohmann::ordered_json start_json(const std::string& kind, const std::string& command);
+
+/// A JSON document as it is printed and written. Numbers that are not finite are null, bytes that
+/// are no UTF-8 (of a file's name) are replaced.
+std::string to_text(const nlohmann::ordered_json& json);
+
+/// Writes the figures as CSV into directory/folder (an empty one: the directory itself) and returns
+/// how they are listed: [{"name": …, "file": relative to the directory}, …].
+nlohmann::ordered_json write_figures(const std::filesystem::path& directory,
+                                     const std::string& folder, const std::vector<Figure>& figures);
+
+/// {"version": …, "experiments": […]}, without the figures.
+nlohmann::ordered_json to_json(const std::vector<ExperimentResult>& results,
+                               const std::string& command);
 
 /// One table for a person.
 std::string to_table(const std::vector<ExperimentResult>& results);
 
-/// Writes results.json and every figure as CSV below `directory`; returns the paths.
-std::vector<std::filesystem::path> write_results(const std::filesystem::path& directory,
-                                                 const std::vector<ExperimentResult>& results);
+/// Writes every figure below `directory`, lists them in `json`, and writes that as results.json.
+void write_results(const std::filesystem::path& directory,
+                   const std::vector<ExperimentResult>& results, nlohmann::ordered_json& json);
 
 }  // namespace waggle::app

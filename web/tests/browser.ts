@@ -1,35 +1,54 @@
-// A real browser for the tests, and what every page has to keep to.
+// A real browser for the tests: Debian's chromium, with everything it would fetch by itself off.
 
-import {chromium} from 'playwright-core';
-import type {Browser, BrowserContextOptions, Page} from 'playwright-core';
+import {type Browser, type Page, chromium} from 'playwright-core';
 
 export function launch(): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-           '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
+      '--disable-background-networking', '--disable-component-update'],
   });
 }
 
+/** A page that remembers what no page of ours may do: complain, or ask the network for anything. */
 export interface Watched {
   page: Page;
-  /** Console errors and warnings, uncaught errors, and requests to anywhere but the page itself. */
   complaints: string[];
 }
 
-/** A page that complains about whatever a page must not do. */
-export async function watch(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
-  const context = await browser.newContext({viewport: {width: 1280, height: 1000}, ...options});
-  const page = await context.newPage();
+export async function open(
+  browser: Browser, address: string,
+  options: {
+    width?: number; height?: number; theme?: 'light' | 'dark'; still?: boolean;
+    before?: (page: Page) => Promise<void>;
+  } = {},
+): Promise<Watched> {
+  const page = await browser.newPage({
+    viewport: {width: options.width ?? 1200, height: options.height ?? 900},
+    colorScheme: options.theme ?? 'light',
+    reducedMotion: options.still ? 'reduce' : 'no-preference',
+    acceptDownloads: true,
+  });
   const complaints: string[] = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
+  page.on('pageerror', (error) => complaints.push(error.message));
   page.on('request', (request) => {
-    const url = request.url();
-    const own = url.split('#')[0] === page.url().split('#')[0] || request.isNavigationRequest();
-    if (!own && !url.startsWith('data:') && !url.startsWith('blob:')) complaints.push(`request: ${url}`);
+    const allowed = request.url().startsWith(address.replace(/#.*/, '')) || /^(data|blob):/.test(request.url());
+    if (!allowed) complaints.push(`request of ${request.url()}`);
   });
+  await options.before?.(page);
+  await page.goto(address);
   return {page, complaints};
+}
+
+/** How many colours a canvas shows, counted up to 64; 1 if it is blank. */
+export function colours(canvas: HTMLCanvasElement): number {
+  const context = canvas.getContext('2d');
+  if (!context || canvas.width === 0 || canvas.height === 0) return 0;
+  const data = new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  const seen = new Set<number>();
+  for (let i = 0; i < data.length && seen.size < 64; i++) seen.add(data[i]!);
+  return seen.size;
 }

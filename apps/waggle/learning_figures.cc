@@ -1,0 +1,96 @@
+#include "learning_figures.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "progress.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+
+Figure missing_figure(const std::string& name, const std::string& why) {
+  return {.name = name, .columns = {}, .rows = {}, .missing = why};
+}
+
+double known_error(const RidgeCandidate& candidate) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  return candidate.error < kLargest ? candidate.error : std::numeric_limits<double>::quiet_NaN();
+}
+
+Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double sign,
+                      double optimum) {
+  Figure figure{"learning_curve", {"steps", "median", "p05", "p95", "optimum"}, {}};
+  std::size_t rounds = 0;
+  for (const auto& seed : seeds) rounds = std::max(rounds, seed.size());
+  Index steps = 0;
+  for (std::size_t r = 0; r < rounds; ++r) {
+    std::vector<double> earned;
+    Index longest = 0;  // that of every seed that did not diverge
+    for (const auto& seed : seeds) {
+      if (r >= seed.size() || seed[r].diverged) continue;
+      earned.push_back(sign * seed[r].mean_reward);
+      longest = std::max(longest, seed[r].steps);
+    }
+    if (earned.empty()) continue;
+    steps += longest;
+    figure.rows.push_back({static_cast<double>(steps), quantile(earned, 0.5),
+                           quantile(earned, 0.05), quantile(earned, 0.95), optimum});
+  }
+  return figure.rows.empty() ? missing_figure(figure.name, "every seed diverged") : figure;
+}
+
+namespace {
+
+constexpr int kMostSweeps = 3;
+
+/// The value of the learner's experience, fitted as the learner does but for λ.
+ValueFit refit(const Learnt& learnt, const RidgeOptions& solve, int most_sweeps) {
+  ValueOptions value = learnt.options.value;
+  const Solver solver = value.solve.solver;
+  value.solve = solve;
+  value.solve.solver = solver;
+  const int sweeps = std::max(learnt.options.sweeps, learnt.options.final_sweeps);
+  if (sweeps == 0) return fit_value(*learnt.reservoir, learnt.layout, learnt.experience, value);
+  return iterate_policy(learnt.reservoir, learnt.layout, learnt.actions, learnt.experience,
+                        {.value = value,
+                         .greedy = learnt.options.greedy,
+                         .sweeps = std::min(sweeps, most_sweeps),
+                         .reweight = learnt.options.reweight,
+                         .stop = interrupted},
+                        learnt.value.weights)
+      .value;
+}
+
+}  // namespace
+
+Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
+                         const std::string& what, const Progress& progress,
+                         const std::string& score_name,
+                         const std::function<double(const Learnt&)>& score) {
+  // Wide enough for a fit too free on one side and too stiff on the other.
+  const RidgeOptions path{
+      .scale = RidgeScale::relative, .choose = true, .smallest = 1e-12, .largest = 1e2};
+  const std::vector<RidgeCandidate> candidates = refit(learnt, path, 1).diagnostics.ridge_path;
+  Figure figure{"ridge_path", {"ridge", "relative", "error", score_name}, {}};
+  figure.rows.resize(candidates.size());
+  ReproduceOptions runs = options;  // one for each λ
+  runs.seeds = static_cast<int>(candidates.size());
+  runs.first_seed = 0;
+  std::size_t done = 0;
+  try {
+    done = for_each_seed(runs, what + ", path of ridges", progress, [&](int i, std::uint64_t) {
+      const RidgeCandidate& candidate = candidates[static_cast<std::size_t>(i)];
+      Learnt at = learnt;
+      at.value =
+          refit(learnt, {.ridge = candidate.ridge, .scale = RidgeScale::relative, .choose = false},
+                kMostSweeps);
+      figure.rows[static_cast<std::size_t>(i)] = {at.value.diagnostics.ridge, candidate.ridge,
+                                                  known_error(candidate), score(at)};
+    });
+  } catch (const Interrupted&) {
+  }
+  return done < candidates.size() ? missing_figure(figure.name, "interrupted") : figure;
+}
+
+}  // namespace waggle::app

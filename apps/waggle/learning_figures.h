@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <waggle/learner.h>
+
+#include "reproduce.h"
+
+namespace waggle::app {
+
+/// The seeds of the best learner that its figures are made of, at most.
+inline constexpr int kFigureSeeds = 10;
+
+/// What each seed earned in each round, against the steps up to its end: the quantiles over the
+/// seeds, times `sign` (−1: a cost). Rounds that diverged are left out.
+Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double sign,
+                      double optimum);
+
+/// A figure that could not be made.
+Figure missing_figure(const std::string& name, const std::string& why);
+
+/// The error of a λ, NaN where cross-validation could not say.
+double known_error(const RidgeCandidate& candidate);
+
+/// Plays a trajectory's actions again, which takes a simulation of the same seed to where the
+/// trajectory ended.
+class Replay final : public Policy {
+ public:
+  explicit Replay(const Trajectory& trajectory) : actions_(trajectory.actions()) {}
+  void act(const Percept& /*percept*/, Draws& /*draws*/,
+           Eigen::Ref<Eigen::VectorXd> action) override {
+    action = actions_.col(next_++);
+  }
+
+ private:
+  Eigen::MatrixXd actions_;
+  Eigen::Index next_ = 0;
+};
+
+/// What the value of the same experience is worth for each λ of a path of relative ones: its
+/// cross-validated error (of the projected Bellman error for LSTD, generalised for the Bellman
+/// residual) and what `score` says of its greedy policy (NaN: it diverged). A learner by policy
+/// iteration makes at most three sweeps from what it had learnt.
+Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
+                         const std::string& what, const Progress& progress,
+                         const std::string& score_name,
+                         const std::function<double(const Learnt&)>& score);
+
+}  // namespace waggle::app

@@ -1,0 +1,291 @@
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <waggle/error.h>
+
+#include "sections.h"
+
+namespace waggle::app {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+struct Kind {
+  std::string title;
+  std::string text;
+};
+
+/// What an experiment is about, by its name.
+Kind kind_of(const ordered_json& experiment) {
+  const std::string name = text_in(experiment, "experiment");
+  const std::string timing = text_in(experiment, "timing");
+  static const std::map<std::string, Kind> kinds = {
+      {"bee-world",
+       {"Bee World",
+        "A bee on a circle tastes the nectar where it is, and nothing else. The nectar comes and "
+        "goes in time, so it must remember what it tasted and where it moved. It learns from 2,000 "
+        "random steps."}},
+      {"market-maker",
+       {"Market maker",
+        "A dealer pays for every trade and for the inventory it holds, which drifts at random. It "
+        "learns when to trade from 10,000 steps of a noisy policy."}},
+      {"bias",
+       {"What noise does to the paper's estimator",
+        "On features that can represent the value exactly, LSTD comes to the exact curvature of "
+        "the "
+        "value with more data, and the Bellman residual of the paper to another number."}},
+      {"convergence-theorem-1",
+       {"Theorem 1: least squares with memory",
+        "Errors of a regression on a filter's "
+        "states, against the steps seen and the features used."}},
+      {"convergence-theorem-2",
+       {"Theorem 2: values",
+        "Errors of the value of a fixed policy, against the steps seen and the "
+        "features used."}},
+      {"online-bee-world",
+       {"Learning online: Bee World",
+        "Algorithm 1 of the paper, one update for every step, plain, "
+        "with whitened features, and recursively, next to the solve over all steps at once."}},
+      {"online-market-maker",
+       {"Learning online: market maker", "The same for the value of the market maker's π_0."}},
+      {"online-control",
+       {"Learning while flying",
+        "The bee learns from every step as it makes it; a tenth of its moves "
+        "stay random."}},
+      {"forecasting",
+       {"Forecasting",
+        "The same reservoirs and the same solve, predicting time series instead of "
+        "values, next to figures measured with reservoirpy."}}};
+  const auto found = kinds.find(name);
+  Kind kind = found == kinds.end() ? Kind{name, ""} : found->second;
+  if (!timing.empty()) kind.title += ", reward on " + timing;
+  return kind;
+}
+
+std::string key_of(std::string column) {
+  for (char& c : column) {
+    if (c == ' ') c = '_';
+  }
+  return column == "exact" ? "reference" : column;
+}
+
+std::string or_else(std::string text, const std::string& other) {
+  return text.empty() ? other : text;
+}
+
+std::string seeds_of(const ordered_json& experiment) {
+  const auto seeds = static_cast<long>(number_in(experiment, "seeds").value_or(0));
+  const auto first = static_cast<long>(number_in(experiment, "first_seed").value_or(0));
+  if (seeds == 1) return fmt::format("seed {}", first);
+  return fmt::format("seeds {} to {}", first, first + seeds - 1);
+}
+
+std::string range_of(const ordered_json& metric) {
+  const auto low = number_in(metric, "p05"), high = number_in(metric, "p95");
+  return low && high ? shown(low) + " – " + shown(high) : "";
+}
+
+ReportTable result_table(const ordered_json& experiment) {
+  const std::string paper = or_else(text_in(experiment, "paper_column"), "paper");
+  const std::string reference = or_else(text_in(experiment, "reference_column"), "exact");
+  ReportTable table{
+      fmt::format("Learner '{}', {}: the median and the range from the 5th to the 95th "
+                  "percentile",
+                  text_in(experiment, "learner"), seeds_of(experiment)),
+      {"quantity", paper, "ours", "5–95 %", reference},
+      {}};
+  const ordered_json& labels = member_of(experiment, "labels");
+  for (const auto& [name, metric] : experiment.at("metrics").items()) {
+    table.rows.push_back({or_else(text_in(labels, name), name),
+                          shown(number_in(metric, key_of(paper))),
+                          or_else(shown(number_in(metric, "median")), "none"), range_of(metric),
+                          shown(number_in(metric, key_of(reference)))});
+  }
+  for (const auto& [name, fact] : member_of(experiment, "facts").items()) {
+    const std::string label = text_in(fact, "label");
+    if (label.empty()) continue;
+    table.rows.push_back({label, shown(number_in(fact, "paper")), shown(number_in(fact, "value")),
+                          "", shown(number_in(fact, "reference"))});
+  }
+  table.drop_empty_columns();
+  return table;
+}
+
+void add_notes(const ordered_json& experiment, std::vector<std::string>& notes) {
+  const auto diverged = member_of(experiment, "diverged_seeds").size();
+  const auto seeds = static_cast<long>(number_in(experiment, "seeds").value_or(0));
+  const std::string learner = text_in(experiment, "learner");
+  if (diverged > 0) {
+    notes.push_back(fmt::format("'{}' lost the system for {} of {} seeds; they are left out.",
+                                learner, diverged, seeds));
+  }
+  for (const auto& [warning, count] : member_of(experiment, "warnings").items()) {
+    notes.push_back(
+        fmt::format("'{}', {} of {} seeds: {}.", learner, count.dump(), seeds, warning));
+  }
+}
+
+/// The metric that tells learners apart.
+std::string main_metric(const ordered_json& experiment) {
+  return text_in(experiment, "experiment") == "bee-world" ? "mean_nectar" : "average_cost";
+}
+
+/// Every seed of every learner as a dot, their quartiles as a box, the paper's run and the optimum
+/// as lines.
+void add_distribution(SectionBuilder& builder, const std::vector<const ordered_json*>& learners) {
+  const std::string name = main_metric(*learners.front());
+  Columns points{{"learner", "value"}, {{}, {}}};
+  ordered_json names = ordered_json::array();
+  for (const ordered_json* learner : learners) {
+    const ordered_json& metric = learner->at("metrics").at(name);
+    for (const ordered_json& value : member_of(metric, "values")) {
+      points.values[0].push_back(static_cast<double>(names.size()));
+      points.values[1].push_back(value.is_number() ? value.get<double>()
+                                                   : std::numeric_limits<double>::quiet_NaN());
+    }
+    names.push_back(text_in(*learner, "learner"));
+  }
+  const ordered_json& metric = learners.front()->at("metrics").at(name);
+  const ordered_json& labels = learners.front()->value("labels", ordered_json::object());
+  const bool bees = name == "mean_nectar";
+  builder.figure(
+      {"seeds", learners.size() > 1 ? "Every learner, every seed" : "Every seed", "",
+       fmt::format("Each dot is one seed, the box holds the middle half of them. {} Further {} is "
+                   "better; the optimum cannot be beaten but by chance in a finite run.",
+                   number_in(metric, "paper") ? "The paper prints one run." : "",
+                   bees ? "right" : "left")},
+      {{"", {}, [&](const std::vector<Loaded>&) {
+          const std::string data = builder.dataset("seeds", points);
+          const Axis x{bees ? "mean nectar per step" : "average cost per step"};
+          // The learner's name from its place: datasets hold numbers only.
+          const ordered_json name_of = {
+              {{"calculate", names.dump() + "[datum.learner]"}, {"as", "name"}}};
+          const ordered_json y = {
+              {"field", "name"}, {"type", "nominal"}, {"sort", names}, {"title", "learner"}};
+          std::vector<Layer> layers = {{data,
+                                        "boxplot",
+                                        "value",
+                                        "",
+                                        "",
+                                        colour::kMeasured,
+                                        {{"extent", "min-max"}, {"size", 14}, {"opacity", 0.35}},
+                                        {{"y", y}},
+                                        name_of},
+                                       {data,
+                                        "circle",
+                                        "value",
+                                        "",
+                                        "one seed",
+                                        colour::kMeasured,
+                                        {{"size", 16}, {"opacity", 0.7}},
+                                        {{"y", y}},
+                                        name_of}};
+          const auto line = [&](const char* id, const std::string& label, const char* colour,
+                                const std::optional<double>& value) {
+            if (!value) return;
+            layers.push_back({builder.dataset(id, {{"value"}, {{*value}}}),
+                              "rule",
+                              "value",
+                              "",
+                              label,
+                              colour,
+                              {{"strokeWidth", 2}}});
+          };
+          line("paper", "the paper's run", colour::kPaper, number_in(metric, "paper"));
+          line("optimum", "exact optimum", colour::kExact, number_in(metric, "reference"));
+          return layered(x, {}, layers, 110 + 32 * static_cast<int>(names.size()));
+        }}});
+}
+
+void add_figures(SectionBuilder& builder, const ordered_json& experiment) {
+  const std::string name = text_in(experiment, "experiment");
+  if (name == "bee-world") add_bee_world_figures(builder, experiment);
+  if (name == "market-maker") add_market_maker_figures(builder, experiment);
+  if (name == "bias") add_bias_figures(builder);
+  if (name.rfind("convergence", 0) == 0) add_convergence_figures(builder, experiment);
+  if (name.rfind("online", 0) == 0) add_online_figures(builder, experiment);
+  if (name == "forecasting") add_forecasting_figures(builder);
+  if (name == "bee-world" || name == "market-maker") add_distribution(builder, {&experiment});
+}
+
+std::string folder_name(const ordered_json& experiment) {
+  const std::string timing = text_in(experiment, "timing");
+  return text_in(experiment, "experiment") + (timing.empty() ? "" : "-" + timing);
+}
+
+void add_experiment(Document& document, const ordered_json& results, const ordered_json& experiment,
+                    const std::filesystem::path& folder) {
+  const Kind kind = kind_of(experiment);
+  SectionBuilder builder(document, folder_name(experiment), folder,
+                         member_of(experiment, "figures"));
+  builder.section.title = kind.title;
+  builder.section.text = kind.text;
+  builder.section.command = text_in(results, "command");
+  builder.section.version = text_in(results, "version");
+  builder.section.options = member_of(experiment, "options");
+  builder.section.tables.push_back(result_table(experiment));
+  add_notes(experiment, builder.section.notes);
+  add_figures(builder, experiment);
+  builder.finish();
+}
+
+/// Several learners of one problem: one table and one figure for all of them.
+void add_comparison(Document& document, const ordered_json& results,
+                    const std::vector<const ordered_json*>& learners,
+                    const std::filesystem::path& folder) {
+  const ordered_json& first = *learners.front();
+  SectionBuilder builder(document, "compare-" + folder_name(first), folder, ordered_json::array());
+  builder.section.title = kind_of(first).title + ": all learners";
+  builder.section.text =
+      "The same number of steps and the same size of reservoir for all of them. None knows the "
+      "problem.";
+  builder.section.command = text_in(results, "command");
+  builder.section.version = text_in(results, "version");
+  const std::string name = main_metric(first);
+  const ordered_json& metric = first.at("metrics").at(name);
+  const ordered_json& labels = member_of(first, "labels");
+  ReportTable table{fmt::format("{}, {}", or_else(text_in(labels, name), name), seeds_of(first)),
+                    {"learner", "median", "5–95 %"},
+                    {}};
+  if (const auto paper = number_in(metric, "paper")) {
+    table.rows.push_back({"the paper's run", shown(paper), ""});
+  }
+  for (const ordered_json* learner : learners) {
+    const ordered_json& own = learner->at("metrics").at(name);
+    table.rows.push_back({text_in(*learner, "learner"),
+                          or_else(shown(number_in(own, "median")), "none"), range_of(own)});
+    builder.section.options[text_in(*learner, "learner")] =
+        member_of(member_of(*learner, "options"), "learner");
+    add_notes(*learner, builder.section.notes);
+  }
+  table.rows.push_back({"exact optimum", shown(number_in(metric, "reference")), ""});
+  builder.section.tables.push_back(std::move(table));
+  add_distribution(builder, learners);
+  builder.finish();
+}
+
+}  // namespace
+
+void add_experiments(Document& document, const ordered_json& results,
+                     const std::filesystem::path& folder) {
+  std::map<std::string, std::vector<const ordered_json*>> problems;
+  std::vector<std::string> order;
+  for (const ordered_json& experiment : results.at("experiments")) {
+    auto& learners = problems[folder_name(experiment)];
+    if (learners.empty()) order.push_back(folder_name(experiment));
+    learners.push_back(&experiment);
+  }
+  for (const std::string& problem : order) {
+    const auto& learners = problems[problem];
+    if (learners.size() == 1) {
+      add_experiment(document, results, *learners.front(), folder);
+    } else {
+      add_comparison(document, results, learners, folder);
+    }
+  }
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace waggle::app {
+
+/// Reading JSON that may lack anything: a file may come from an older version or be damaged.
+
+/// A member of an object; null if it is missing or this is no object. Refers into `object`.
+const nlohmann::ordered_json& member_of(const nlohmann::ordered_json& object,
+                                        const std::string& key);
+/// It as a number, if it is one.
+std::optional<double> number_in(const nlohmann::ordered_json& object, const std::string& key);
+/// It as text; empty if it is none.
+std::string text_in(const nlohmann::ordered_json& object, const std::string& key);
+
+/// A number for a table: three decimals, or a power of ten where it is small or large.
+std::string shown(const std::optional<double>& value);
+
+}  // namespace waggle::app

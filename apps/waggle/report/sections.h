@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+
+#include "reading.h"
+#include "section_builder.h"
+
+namespace waggle::app {
+
+/// Each adds what one kind of results.json holds to the document. `results` is the file's content,
+/// `folder` where it lies. They throw Error if the content is not what its kind says.
+
+/// Of `reproduce` and `compare`: a section for every experiment, one for all learners of a problem.
+void add_experiments(Document& document, const nlohmann::ordered_json& results,
+                     const std::filesystem::path& folder);
+void add_learning(Document& document, const nlohmann::ordered_json& results,
+                  const std::filesystem::path& folder);
+/// On an environment.
+void add_evaluation(Document& document, const nlohmann::ordered_json& results,
+                    const std::filesystem::path& folder);
+void add_log_evaluation(Document& document, const nlohmann::ordered_json& results,
+                        const std::filesystem::path& folder);
+void add_forecast(Document& document, const nlohmann::ordered_json& results,
+                  const std::filesystem::path& folder);
+
+/// The figures of one experiment, by its name.
+void add_bee_world_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
+void add_market_maker_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
+void add_bias_figures(SectionBuilder& builder);
+void add_convergence_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
+void add_online_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
+void add_forecasting_figures(SectionBuilder& builder);
+
+/// Figures that both problems have.
+struct Reward {
+  std::string column;  ///< in the files: mean_nectar, average_cost
+  Axis axis;
+};
+/// Error and reward against λ.
+void add_ridge_path(SectionBuilder& builder, const Reward& reward);
+/// The reward of each round of data, and of the optimum.
+void add_learning_curve(SectionBuilder& builder, const Reward& reward, const std::string& learner);
+
+}  // namespace waggle::app

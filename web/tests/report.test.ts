@@ -1,0 +1,160 @@
+import {readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+
+import type {Browser, Page} from 'playwright-core';
+import {afterAll, beforeAll, describe, expect, test} from 'vitest';
+
+import {colours, launch, open} from './browser';
+import {must, temporaryFolder, waggle} from './waggle';
+
+// Ids of the figures that a report of everything must have; one for every picture of the paper first.
+const figures = [
+  'bee-world-initial', 'bee-world-improved', 'bee-world-flights', 'bee-world-flow',
+  'market-maker-arrival-value', 'market-maker-arrival-inventory', 'market-maker-arrival-actions',
+  'market-maker-arrival-stationary', 'market-maker-departure-value', 'market-maker-departure-actions',
+  'bee-world-ridge', 'bee-world-learning', 'bee-world-seeds', 'market-maker-arrival-ridge',
+  'market-maker-arrival-learning', 'compare-bee-world-seeds', 'bias-bias', 'convergence-theorem-1-slopes',
+  'convergence-theorem-2-slopes', 'online-bee-world-distance', 'online-bee-world-lemma',
+  'online-control-nectar', 'forecasting-mackey-glass', 'forecasting-narma10', 'forecasting-lorenz',
+  'forecasting-memory', 'learn-value', 'learn-calibration', 'evaluate-reward', 'evaluate-log-calibration',
+  'forecast-x',
+];
+
+const folder = temporaryFolder();
+const at = (...names: string[]) => join(folder.path, ...names);
+const report = at('report.html');
+let browser: Browser;
+
+/** Waits until every figure is drawn in a theme. */
+async function drawn(page: Page, theme: string): Promise<void> {
+  await page.waitForFunction((name) => document.documentElement.dataset.drawn === name, theme, {timeout: 60_000});
+}
+
+beforeAll(async () => {
+  must('reproduce', 'all', '--seeds', '1', '--out', at('results', 'all'));
+  must('compare', 'bee-world', '--seeds', '1', '--out', at('results', 'compare'));
+  must('simulate', 'bee-world', '--steps', '1000', '--seed', '1', '-o', at('log.csv'));
+  must('learn', at('log.csv'), '--reward', 'nectar', '--action', 'move', '--gamma', '0.5', '-o', at('bee.safetensors'),
+    '--results', at('results', 'learn'));
+  must('evaluate', at('bee.safetensors'), 'bee-world', '--steps', '1000', '--out', at('results', 'evaluate'));
+  must('evaluate', at('bee.safetensors'), at('log.csv'), '--out', at('results', 'evaluate-log'));
+  must('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
+  must('forecast', at('series.csv'), '--column', 'x', '--closed-loop', '100', '--out', at('results', 'forecast'));
+  must('report', at('results'), '-o', report);
+  browser = await launch();
+}, 300_000);
+
+afterAll(async () => {
+  await browser?.close();
+  folder.remove();
+});
+
+describe('a report of everything', () => {
+  test('is one file below 4 MB', () => {
+    expect(statSync(report).size).toBeLessThan(4e6);
+    expect(readFileSync(report, 'utf8')).not.toMatch(/<(script|link|img)[^>]+(src|href)="(?!data:)/);
+  });
+
+  for (const theme of ['light', 'dark'] as const) {
+    for (const width of [1200, 390]) {
+      test(`draws every figure, ${theme}, ${width} pixels wide`, async () => {
+        const {page, complaints} = await open(browser, pathToFileURL(report).href, {theme, width});
+        await drawn(page, theme);
+        const ids = await page.$$eval('figure', (all) => all.map((figure) => figure.id));
+        expect(ids).toEqual(expect.arrayContaining(figures));
+        expect(await page.$$eval('.missing', (all) => all.map((note) => note.textContent))).toEqual([]);
+        const charts = await page.$$('.chart');
+        for (const chart of charts) {
+          const canvas = await chart.$('canvas');
+          expect(canvas, await chart.getAttribute('aria-label') ?? '').not.toBeNull();
+          expect(await canvas!.evaluate(colours), await chart.getAttribute('aria-label') ?? '').toBeGreaterThan(8);
+          const box = await canvas!.boundingBox();
+          expect(box!.width).toBeGreaterThan(200);
+          expect(box!.x + box!.width).toBeLessThanOrEqual(width);
+        }
+        expect(charts.length).toBeGreaterThan(40);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+        expect(complaints).toEqual([]);
+        await page.close();
+      }, 120_000);
+    }
+  }
+
+  test('has marks in every figure, kept as SVG, PNG and CSV', async () => {
+    const {page, complaints} = await open(browser, pathToFileURL(report).href);
+    await drawn(page, 'light');
+    const save = async (id: string, label: string) => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'), page.locator(`#${id} .saving`).getByText(label, {exact: true}).click()]);
+      return {name: download.suggestedFilename(), content: readFileSync(await download.path())};
+    };
+    for (const id of figures) {
+      const svg = await save(id, 'SVG');
+      expect(svg.name, id).toMatch(/\.svg$/);
+      // Groups of marks other than those of axes and legends, with something in them.
+      const marks = await page.evaluate((text) => {
+        const drawing = new DOMParser().parseFromString(text, 'image/svg+xml');
+        return [...drawing.querySelectorAll('[class*="_marks"] path')]
+          .filter((path) => (path.getAttribute('d') ?? '').length > 10).length;
+      }, svg.content.toString());
+      expect(marks, id).toBeGreaterThan(0);
+    }
+    const png = await save('bee-world-flights', 'PNG');
+    expect(png.content.subarray(1, 4).toString()).toBe('PNG');
+    const csv = await save('bias-bias', 'CSV');
+    const lines = csv.content.toString().trim().split('\n');
+    expect(lines[0]).toBe('steps,lstd_error,bellman_residual_error');
+    expect(lines.length).toBeGreaterThan(4);
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 120_000);
+
+  test('can be used by keyboard alone, and changes its theme', async () => {
+    const {page, complaints} = await open(browser, pathToFileURL(report).href);
+    await drawn(page, 'light');
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const before = await ground();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('To the results');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await drawn(page, 'dark');
+    expect(await ground()).not.toBe(before);
+    const unreachable = await page.$$eval('button, a, summary', (all) => all.filter((one) => (one as HTMLElement).tabIndex < 0).length);
+    expect(unreachable).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 60_000);
+
+  test('says how to repeat each run, and with which options', async () => {
+    const {page} = await open(browser, pathToFileURL(report).href);
+    for (const section of await page.$$('main > section')) {
+      expect(await section.$eval('.command code', (code) => code.textContent)).toMatch(/^waggle (reproduce|compare|learn|evaluate|forecast) /);
+      expect(await section.$eval('.repeat .version', (line) => line.textContent)).toMatch(/^waggle \d+\.\d+\.\d+$/);
+    }
+    await page.close();
+  });
+});
+
+describe('damaged results', () => {
+  test('are named where the figure would have been', async () => {
+    must('reproduce', 'bee-world', '--seeds', '1', '--out', at('damaged'));
+    rmSync(at('damaged', 'bee-world', 'initial_flight.csv'));
+    writeFileSync(at('damaged', 'bee-world', 'learning_curve.csv'), 'steps,median,p05,p95,optimum\n100,1.2,1');
+    const field = readFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), 'utf8').split('\n');
+    field[5] = field[5]!.replace(/,[^,]*,/, ',nan,');
+    writeFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), field.join('\n'));
+    const ran = waggle('report', at('damaged'), '-o', at('damaged.html'));
+    expect(ran.status).toBe(0);
+    expect(ran.output).toContain('2 missing');
+    const {page, complaints} = await open(browser, pathToFileURL(at('damaged.html')).href);
+    await drawn(page, 'light');
+    expect(await page.textContent('#bee-world-initial .missing')).toContain("'bee-world/initial_flight.csv' is not there");
+    expect(await page.textContent('#bee-world-learning .missing')).toMatch(/learning_curve.csv/);
+    expect(await page.textContent('#bee-world-improved .note')).toContain("1 of 250 values of 'nectar'");
+    expect(await page.locator('#bee-world-flights canvas').count()).toBe(3);  // of four
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 60_000);
+});
