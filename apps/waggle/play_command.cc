@@ -1,6 +1,5 @@
 #include "play_command.h"
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -9,7 +8,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <httplib.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +18,9 @@
 #include "option_flags.h"
 #include "pages.h"
 #include "progress.h"
+
+// Last: it brings a macro _res, from <resolv.h>, that Eigen does not survive.
+#include <httplib.h>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): macOS has it in no header
 

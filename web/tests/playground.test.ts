@@ -243,7 +243,7 @@ describe('where the core cannot run', () => {
     ['WebAssembly', () => { Reflect.deleteProperty(window, 'WebAssembly'); }, 'does not run WebAssembly'],
     ['Worker', () => { Reflect.deleteProperty(window, 'Worker'); }, 'does not run workers'],
   ] as const)('no %s: a message and a recorded run', async (_, remove, message) => {
-    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: (fresh) => fresh.addInitScript(remove)});
+    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => void await fresh.addInitScript(remove)});
     await expect.poll(() => page.locator('#notes').textContent()).toContain(message);
     await flown(page, 'greedy', 250);
     expect(await number(page, 'mean')).toBeGreaterThan(1.4);
@@ -285,9 +285,9 @@ describe('the same bee', () => {
 
 describe('waggle play', () => {
   test('serves the page to this machine, and ends on Ctrl-C', async () => {
-    const program = spawn(program, ['play', '--no-browser'], {stdio: ['ignore', 'pipe', 'inherit']});
-    const ended = new Promise<number | null>((resolve) => program.on('exit', resolve));
-    const said = await new Promise<string>((resolve) => program.stdout.once('data', (data: Buffer) => resolve(data.toString())));
+    const server = spawn(program, ['play', '--no-browser'], {stdio: ['ignore', 'pipe', 'inherit']});
+    const ended = new Promise<number | null>((resolve) => server.on('exit', resolve));
+    const said = await new Promise<string>((resolve) => server.stdout.once('data', (data: Buffer) => resolve(data.toString())));
     const address = /http:\/\/127\.0\.0\.1:\d+\//.exec(said)?.[0];
     expect(address).toBeDefined();
     const {page, complaints} = await open(browser, address!);
@@ -298,7 +298,7 @@ describe('waggle play', () => {
     const complaint = new Promise<string>((resolve) => second.stderr.once('data', (data: Buffer) => resolve(data.toString())));
     expect(await new Promise((resolve) => second.on('exit', resolve))).toBe(2);
     expect(await complaint).toBe(`waggle: port = ${port}: is in use or not allowed; take another, or 0 for any that is free\n`);
-    program.kill('SIGINT');
+    server.kill('SIGINT');
     expect(await ended).toBe(130);
     await page.close();
   });

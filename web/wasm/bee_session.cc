@@ -63,8 +63,8 @@ class BeeSession::Watch final : public Policy {
     row[position] = session_.world_.position();
     row[nectar] = percept.reward;
     row[move] = action[0];
-    row[value] = session_.policy_ ? session_.policy_->value()
-                                  : std::numeric_limits<double>::quiet_NaN();
+    row[value] =
+        session_.policy_ ? session_.policy_->value() : std::numeric_limits<double>::quiet_NaN();
     row[ghost_position] = session_.ghost_.positions[ghost];
     row[ghost_nectar] = session_.ghost_.nectar[ghost];
     for (Index i = 0; i < kCells; ++i) {

@@ -38,7 +38,7 @@ class BeeSession {
  public:
   /// One row of rows(): what a step shows.
   enum Column { position, nectar, move, value, ghost_position, ghost_nectar, column_count };
-  static constexpr Eigen::Index kCells = 48;       ///< places at which field() samples a step
+  static constexpr Eigen::Index kCells = 48;         ///< places at which field() samples a step
   static constexpr Eigen::Index kMostSteps = 20000;  ///< of one fly(), and of the experience
 
   /// Throws Error for a world or a learner out of range.
@@ -57,15 +57,16 @@ class BeeSession {
 
   /// Learns from the experience there is, with one solve. Throws Error if there is none.
   void learn();
-  /// The same with a few sweeps of policy iteration after the solve: what fresh experience is worth.
+  /// The same with a few sweeps of policy iteration after the solve: what fresh experience is
+  /// worth.
   void keep_learning();
 
   /// column_count × steps, of the last fly(). `value` is NaN while nothing was learnt.
   const Eigen::MatrixXd& rows() const { return rows_; }
   /// kCells × steps: the nectar at (i + ½)/kCells, at the time of each of these steps.
   const Eigen::MatrixXd& field() const { return field_; }
-  /// What is remembered now: the activations of the nonlinear units. Empty while nothing was learnt.
-  /// Allocates only when the number of units has changed.
+  /// What is remembered now: the activations of the nonlinear units. Empty while nothing was
+  /// learnt. Allocates only when the number of units has changed.
   void copy_memory(Eigen::VectorXd& memory) const;
 
   bool has_learnt() const { return learnt_.has_value(); }

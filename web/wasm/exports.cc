@@ -8,6 +8,7 @@
 #include <string>
 
 #include <emscripten/emscripten.h>
+
 #include <waggle/error.h>
 #include <waggle/version.h>
 
@@ -100,7 +101,9 @@ PAGE int market_learn() {
   return attempt([&] { the_market().learn(); });
 }
 PAGE const double* market_rows() { return market ? market->rows().data() : nullptr; }
-PAGE int market_columns() { return int{MarketSession::kQuantities} * int{MarketSession::who_count}; }
+PAGE int market_columns() {
+  return int{MarketSession::kQuantities} * int{MarketSession::who_count};
+}
 PAGE double market_gain() { return market ? market->optimum().control.gain : 0.0; }
 PAGE double market_cost() { return market ? market->optimum().control.average_cost : 0.0; }
 PAGE double market_other_gain() { return market ? market->other_optimum().control.gain : 0.0; }

@@ -12,12 +12,12 @@ using Eigen::MatrixXd;
 
 namespace {
 
-const double kDiscount = std::exp(-1.0);       // the paper's γ
+const double kDiscount = std::exp(-1.0);      // the paper's γ
 const reference::NoisyLinearPolicy kInitial;  // the paper's π_0
 
 MarketMakerOptions other_timing(MarketMakerOptions options) {
-  options.timing = options.timing == RewardTiming::arrival ? RewardTiming::departure
-                                                           : RewardTiming::arrival;
+  options.timing =
+      options.timing == RewardTiming::arrival ? RewardTiming::departure : RewardTiming::arrival;
   return options;
 }
 
@@ -69,7 +69,8 @@ MarketSession::~MarketSession() = default;
 
 void MarketSession::run(Index steps) {
   require(steps >= 1 && steps <= kMostSteps, "steps = {}: must be in [1, {}]", steps, kMostSteps);
-  rows_.setConstant(int{kQuantities} * int{who_count}, steps, std::numeric_limits<double>::quiet_NaN());
+  rows_.setConstant(int{kQuantities} * int{who_count}, steps,
+                    std::numeric_limits<double>::quiet_NaN());
   for (Index who = 0; who < who_count; ++who) {
     Policy* policy = policies_[static_cast<std::size_t>(who)].get();
     if (!policy) continue;
