@@ -18,6 +18,7 @@ const OPENING_SECONDS = 3;    // of random flight before it learns by itself
 const EXPLORING_STEPS = 200;  // between two solves while it keeps learning
 const AHEAD_SECONDS = 0.25;   // of steps that wait to be shown
 const CHART_MILLISECONDS = 50;
+const SETTLE_MILLISECONDS = 200;
 const MEAN_STEPS = 1500;      // back to which the means are drawn
 
 export class BeePage {
@@ -41,7 +42,8 @@ export class BeePage {
   private story = 0;                   // the opening goes on while this stays the same
   private lastFrame = 0;
   private lastChart = 0;
-  private changing = 0;
+  private changing = 0;                // a timer: sliders are heard when they rest
+  private newWorld = false;            // and whether they have changed the world
 
   constructor(private readonly core: CoreClient, private readonly settings: Settings,
               private readonly changed: () => void) {
@@ -191,8 +193,12 @@ export class BeePage {
     if (name === 'speed') return;
     ++this.story;
     clearTimeout(this.changing);
-    const world = name === 'omega' || name === 'c';
-    this.changing = window.setTimeout(() => this.later(() => this.relearn(world)), 200);
+    this.newWorld ||= name === 'omega' || name === 'c';
+    this.changing = window.setTimeout(() => {
+      const newWorld = this.newWorld;
+      this.newWorld = false;
+      this.later(() => this.relearn(newWorld));
+    }, SETTLE_MILLISECONDS);
   }
 
   /** Learns again by the sliders, in a new world if that has changed, and goes on as before. */
@@ -220,7 +226,6 @@ export class BeePage {
     }
     show('phase', {random: 'Flying at random', greedy: 'Following the nectar',
                    exploring: 'Following it, and learning on'}[flight]);
-    document.body.dataset['flight'] = flight;
   }
 
   private setBusy(busy: boolean): void {
@@ -301,6 +306,7 @@ export class BeePage {
     const gauge = element('gauge', HTMLElement);
     gauge.style.setProperty('--mean', `${100 * share}%`);
     gauge.style.setProperty('--best', `${50 * this.optimum}%`);
+    document.body.dataset['flight'] = step.flight;
     document.body.dataset['steps'] = String(step.count);
   }
 }

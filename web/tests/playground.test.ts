@@ -99,6 +99,7 @@ describe('a visitor', () => {
   test('moves sliders, with the keyboard too, and the address follows', async () => {
     const {page, complaints} = await open(browser, url);
     await flown(page, 'greedy', 1);
+    await page.locator('#set-c').fill('0.02');
     await page.locator('#set-units').fill('100');
     await page.locator('#set-lambda').fill('-4');
     await page.locator('#set-gamma').focus();
@@ -106,9 +107,9 @@ describe('a visitor', () => {
     await page.locator('#set-omega').fill('0.2');
     await flown(page, 'greedy', 100);
     expect(await text(page, 'memory-note')).toContain('100 units');
-    expect(page.url()).toMatch(/#omega=0\.2&gamma=0\.55&units=100&lambda=0\.0001$/);
+    expect(page.url()).toMatch(/#omega=0\.2&c=0\.02&gamma=0\.55&units=100&lambda=0\.0001$/);
     const best = await number(page, 'optimum');
-    expect(best).toBeLessThan(1.6);  // a quicker nectar is harder to follow
+    expect(best).toBeLessThan(1.6);  // a quicker nectar is harder to follow for a slow bee
 
     const again = await open(browser, page.url());
     expect(await text(again.page, 'show-omega')).toBe('0.2');
@@ -154,7 +155,7 @@ describe('a visitor', () => {
     for (const chart of ['inventory', 'cost', 'trade']) {
       expect(await colours(page, `#${chart}-chart canvas`), chart).toBeGreaterThan(10);
     }
-    await page.getByText('On departure').click();
+    await page.getByText('On departure', {exact: true}).click();
     await expect.poll(() => text(page, 'market-gain')).toBe('0.3282');
     expect(page.url()).toContain('timing=departure');
     await page.waitForFunction(() => Number(document.getElementById('cost-learnt')?.textContent) > 0, null, {timeout: 60_000});

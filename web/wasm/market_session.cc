@@ -45,6 +45,7 @@ LearnOptions learn_options(std::uint64_t seed) {
                    .solve = {.ridge = 2e-3, .scale = RidgeScale::relative},
                    .washout = 30};
   options.greedy.smoothing = 0.2;
+  options.action_limit = 3.0;  // three times the spread of π_0's own trades
   options.exploration.noise = 0.5;
   return options;
 }
