@@ -36,6 +36,13 @@ async function flown(page: Page, flight: string, steps: number): Promise<void> {
 const colours = (page: Page, selector: string) =>
   page.locator(selector).first().evaluate(countColours as (canvas: Element) => number);
 
+/** Keeps a picture: for the docs where PICTURES says so, else beside the build. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PICTURES'] ?? join(build, 'screenshots');
+  mkdirSync(folder, {recursive: true});
+  await page.screenshot({path: join(folder, `${name}.png`), fullPage: true});
+}
+
 describe('the file', () => {
   test('is below 1 MB compressed', () => {
     expect(gzipSync(readFileSync(file), {level: 9}).length).toBeLessThan(1_000_000);
@@ -112,7 +119,7 @@ describe('a visitor', () => {
     expect(best).toBeLessThan(1.6);  // a quicker nectar is harder to follow for a slow bee
 
     const again = await open(browser, page.url());
-    expect(await text(again.page, 'show-omega')).toBe('0.2');
+    await expect.poll(() => text(again.page, 'show-omega')).toBe('0.2');
     expect(await text(again.page, 'show-lambda')).toBe('10⁻⁴');
     expect(await text(again.page, 'show-gamma')).toBe('0.55');
     await again.page.waitForFunction(() => document.getElementById('optimum')?.textContent !== '–');
@@ -155,6 +162,7 @@ describe('a visitor', () => {
     for (const chart of ['inventory', 'cost', 'trade']) {
       expect(await colours(page, `#${chart}-chart canvas`), chart).toBeGreaterThan(10);
     }
+    await picture(page, 'playground-market');
     await page.getByText('On departure', {exact: true}).click();
     await expect.poll(() => text(page, 'market-gain')).toBe('0.3282');
     expect(page.url()).toContain('timing=departure');
@@ -167,8 +175,6 @@ describe('a visitor', () => {
 });
 
 describe('how it looks', () => {
-  mkdirSync(`${build}/screenshots`, {recursive: true});
-
   test.each(['light', 'dark'] as const)('%s, on a desk and on a phone', async (colorScheme) => {
     for (const [device, viewport] of [['desk', {width: 1280, height: 1000}], ['phone', {width: 390, height: 844}]] as const) {
       const {page, complaints} = await open(browser, url, {theme: colorScheme, ...viewport});
@@ -177,7 +183,7 @@ describe('how it looks', () => {
       expect(ground).toBe(colorScheme === 'dark' ? 'rgb(22, 22, 26)' : 'rgb(246, 245, 241)');
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
-      await page.screenshot({path: `${build}/screenshots/playground-${device}-${colorScheme}.png`, fullPage: device === 'phone'});
+      await picture(page, `playground${device === 'phone' ? '-phone' : ''}${colorScheme === 'dark' ? '-dark' : ''}`);
       expect(complaints).toEqual([]);
       await page.close();
     }
