@@ -136,7 +136,7 @@ export class BeePage {
     this.explored += flown.steps;
     if (this.explored < EXPLORING_STEPS) return;
     this.explored = 0;
-    await this.solve(true);
+    await this.solve();
   }
 
   /** Flies at random, unseen, until there is as much experience as was asked for. */
@@ -145,9 +145,9 @@ export class BeePage {
     if (missing > 0) this.receive(await this.core.call('fly', 'random', missing, SHOWN_STEPS));
   }
 
-  private async solve(keep: boolean): Promise<void> {
+  private async solve(): Promise<void> {
     this.setBusy(true);
-    const learnt = await this.core.call('learn', keep);
+    const learnt = await this.core.call('learn');
     this.hasLearnt = true;
     this.setBusy(false);
     show('solve-time', `${whole(learnt.milliseconds)} ms`);
@@ -156,7 +156,7 @@ export class BeePage {
   private learnThenFly(): void {
     this.later(async () => {
       await this.gather();
-      await this.solve(false);
+      await this.solve();
       this.timeline.restartMeans();
       this.setFlight('greedy');
       await this.fill();
@@ -167,7 +167,7 @@ export class BeePage {
     this.later(async () => {
       if (flight !== 'random' && !this.hasLearnt) {
         await this.gather();
-        await this.solve(false);
+        await this.solve();
       }
       this.explored = 0;
       this.setFlight(flight);
@@ -210,7 +210,7 @@ export class BeePage {
     show('optimum', this.optimum.toFixed(2));
     if (learnt) {
       await this.gather();
-      await this.solve(flight === 'exploring');
+      await this.solve();
       this.timeline.restartMeans();
       this.setFlight(flight);
     }

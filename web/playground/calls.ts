@@ -7,7 +7,7 @@ export interface Calls {
   open: [[settings: BeeSettings], number];
   setLearner: [[settings: BeeSettings], number];
   fly: [[flight: Flight, steps: number, shown?: number], Flown];
-  learn: [[keep: boolean], Learnt];
+  learn: [[], Learnt];
   marketOpen: [[timing: Timing, seed: number], MarketFacts];
   marketRun: [[steps: number], MarketRun];
   marketLearn: [[], number];

@@ -13,7 +13,6 @@ export interface CoreModule {
     discount: number, units: number, ridge: number, memory: number, experience: number): number;
   _bee_fly(flight: number, steps: number): number;
   _bee_learn(): number;
-  _bee_keep_learning(): number;
   _bee_rows(): number;
   _bee_field(): number;
   _bee_columns(): number;
@@ -145,9 +144,9 @@ export class Core {
     };
   }
 
-  learn(keep: boolean): Learnt {
+  learn(): Learnt {
     const start = performance.now();
-    this.check(keep ? this.module._bee_keep_learning() : this.module._bee_learn());
+    this.check(this.module._bee_learn());
     return {
       milliseconds: performance.now() - start,
       residual: this.module._bee_residual(),

@@ -103,7 +103,7 @@ async function flight(some: Partial<BeeSettings>, random: number, greedy: number
   const client = new WorkerClient();
   await client.call('open', {...beeSettings(DEFAULTS), ...some});
   const first = await client.call('fly', 'random', random);
-  await client.call('learn', false);
+  await client.call('learn');
   const second = await client.call('fly', 'greedy', greedy);
   client.end();
   return [...first.rows, ...second.rows];

@@ -109,7 +109,7 @@ export class MarketPage {
         const milliseconds = await this.core.call('marketLearn');
         this.clear();
         show('market-time', `${whole(milliseconds)} ms`);
-        show('market-phase', 'Trading by what was learnt, beside the others');
+        show('market-phase', 'Trading by what was learnt');
       } finally {
         document.body.classList.remove('busy');
       }

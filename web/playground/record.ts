@@ -43,8 +43,8 @@ export function record(module: CoreModule): RecordedRun {
   const optimum = core.open(settings);
   const random = fly(core, 'random', RANDOM_STEPS);
   core.fly('random', settings.experience - RANDOM_STEPS, 1);
-  core.learn(false);  // the first run of a function is slow
-  const {milliseconds, residual, experience} = core.learn(false);
+  core.learn();  // the first run of a function is slow
+  const {milliseconds, residual, experience} = core.learn();
   const greedy = fly(core, 'greedy', GREEDY_STEPS);
   return {optimum, milliseconds: Math.round(milliseconds), residual, experience, random, greedy};
 }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr Index kGhostSteps = 2000;   // of the ghost's flight at a time
 constexpr int kGhostGrid = 1000;      // c in steps of 0.001 is then a whole number of cells
-constexpr int kSweeps = 5;            // of policy iteration on fresh experience
 constexpr Index kRecentSteps = 1000;  // at leak 0.1 what is older weighs 1e-45
 
 /// Throws Error unless the learner is one the page may ask for.
@@ -171,23 +170,17 @@ void BeeSession::take_over(Flight flight, VectorXd state) {
   flying_ = flight;
 }
 
-void BeeSession::fit(int sweeps) {
+void BeeSession::learn() {
   require(experience_.steps() > 0, "there is no experience to learn from: fly at random first");
   const Index count = std::min(learner_.experience, experience_.steps());
   Trajectory log(1, 0);
   log.append(experience_, experience_.steps() - count, count);
-  LearnOptions options = learn_options(learner_, seed_);
-  options.sweeps = sweeps;
-  learnt_ = learn_from_log(simulation_.spec(), log, options);
+  learnt_ = learn_from_log(simulation_.spec(), log, learn_options(learner_, seed_));
   // The new network has to remember what the bee has just seen.
   VectorXd state = VectorXd::Zero(learnt_->reservoir->units());
   for_each_block(*learnt_->reservoir, learnt_->layout, recent_, state, [](const StateBlock&) {});
   take_over(flying_, std::move(state));
 }
-
-void BeeSession::learn() { fit(0); }
-
-void BeeSession::keep_learning() { fit(kSweeps); }
 
 void BeeSession::copy_memory(VectorXd& memory) const {
   if (policy_) {

@@ -55,11 +55,9 @@ class BeeSession {
   /// steps out of [1, kMostSteps], or if there is nothing learnt to fly by.
   void fly(Flight flight, Eigen::Index steps);
 
-  /// Learns from the experience there is, with one solve. Throws Error if there is none.
+  /// Learns from the last steps of the experience, with one solve. To keep learning, explore and
+  /// learn again. Throws Error if there is no experience.
   void learn();
-  /// The same with a few sweeps of policy iteration after the solve: what fresh experience is
-  /// worth.
-  void keep_learning();
 
   /// column_count × steps, of the last fly(). `value` is NaN while nothing was learnt.
   const Eigen::MatrixXd& rows() const { return rows_; }
@@ -79,7 +77,6 @@ class BeeSession {
  private:
   class Watch;
 
-  void fit(int sweeps);
   void extend_ghost(Eigen::Index from);
   /// Goes on by what was learnt, remembering `state`, exploring as the flight asks.
   void take_over(Flight flight, Eigen::VectorXd state);

@@ -71,9 +71,6 @@ PAGE int bee_fly(int flight, int steps) {
 PAGE int bee_learn() {
   return attempt([&] { the_bee().learn(); });
 }
-PAGE int bee_keep_learning() {
-  return attempt([&] { the_bee().keep_learning(); });
-}
 PAGE const double* bee_rows() { return bee ? bee->rows().data() : nullptr; }
 PAGE const double* bee_field() { return bee ? bee->field().data() : nullptr; }
 PAGE int bee_columns() { return BeeSession::column_count; }

@@ -91,7 +91,7 @@ TEST(BeeSession, KeepsLearning) {
   session.learn();
   for (int round = 0; round < 3; ++round) {
     session.fly(Flight::exploring, 200);
-    session.keep_learning();
+    session.learn();
   }
   session.fly(Flight::greedy, 2000);
   EXPECT_GT(session.rows().row(BeeSession::nectar).mean(), 1.4);
