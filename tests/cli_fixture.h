@@ -37,6 +37,9 @@ class Cli : public testing::Test {
   }
   ~Cli() override { std::filesystem::remove_all(directory_); }
 
+  /// A file in the test's own directory.
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+
   Outcome run(const std::string& arguments) const {
     const std::string command = std::string(WAGGLE_COMMAND) + " " + arguments + " >" +
                                 (directory_ / "stdout").string() + " 2>" +

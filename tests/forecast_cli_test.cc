@@ -16,7 +16,6 @@ using waggle::Outcome;
 
 class ForecastCli : public waggle::Cli {
  protected:
-  std::string path(const char* name) const { return (directory_ / name).string(); }
   std::string write(const char* name, const std::string& text) const {
     std::ofstream(directory_ / name) << text;
     return path(name);

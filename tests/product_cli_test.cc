@@ -19,7 +19,6 @@ using waggle::Outcome;
 
 class ProductCli : public waggle::Cli {
  protected:
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(directory_ / name) << text;
     return path(name);

@@ -47,7 +47,6 @@ using Names = std::vector<std::string>;
 
 class ResultsCli : public waggle::Cli {
  protected:
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
   ordered_json results(const std::string& name) const {
     return ordered_json::parse(waggle::read(directory_ / name / "results.json"));
   }
@@ -136,9 +135,11 @@ TEST_F(ResultsCli, BeeWorldHasItsFiguresAndRepeats) {
   EXPECT_GT(least, 0);
   EXPECT_LT(least, 19);
   EXPECT_TRUE(std::is_sorted(path_of.at("relative").begin(), path_of.at("relative").end()));
-  // The learner's own λ of 1e-9 is far down where nothing changes: the policy is its own.
-  const double own = bees["metrics"]["mean_nectar"]["values"][0];
-  EXPECT_EQ(path_of.at("mean_nectar")[0], own);
+  EXPECT_GT(path_of.at("mean_nectar")[static_cast<std::size_t>(least)], 1.3);
+
+  // The figures show the (lower) median seed, of seeds 1 and 2 the one that earned less.
+  const auto& earned = bees["metrics"]["mean_nectar"]["values"];
+  EXPECT_EQ(bees["figure_seed"], earned[0] <= earned[1] ? 1 : 2);
 
   const Csv curve = read_csv(path("bees/bee-world/learning_curve.csv"));
   ASSERT_EQ(curve.at("steps").size(), 20u);

@@ -102,7 +102,6 @@ Figure reference_figure(const reference::OptimalFlight& optimal,
 struct Flights {
   std::vector<SeedOutcome> outcomes;
   std::vector<std::vector<LearnRound>> rounds;
-  std::optional<Flight> first;
 };
 
 struct Problem {
@@ -124,7 +123,6 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
         .warnings = flight.learnt.warnings,
         .seconds = flight.seconds};
     flights.rounds[static_cast<std::size_t>(i)] = flight.learnt.rounds;
-    if (i == 0) flights.first = std::move(flight);
   });
   flights.outcomes.resize(done);
   flights.rounds.resize(done);
@@ -161,35 +159,40 @@ double mean_nectar(const Problem& problem, const Learnt& learnt, std::uint64_t s
       .mean();
 }
 
-/// The figures that need more work: the best learner's flight and curve, and the path of ridges.
-std::vector<Figure> further_figures(const ReproduceOptions& options, const Problem& problem,
-                                    const Flights& flights, double optimum,
-                                    const Progress& progress) {
+/// The seed of the median flight.
+std::uint64_t median_seed(const ReproduceOptions& options, const Flights& flights) {
+  return options.first_seed + median_outcome(flights.outcomes, 1);
+}
+
+/// The best learner's flight and its learning curve.
+std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem& problem,
+                                 const Flights& flights, double optimum, const Progress& progress) {
   const std::string best = problem.file.best_learner();
+  const LearnOptions learner = problem.file.learner(best);
   ReproduceOptions few = options;
   few.seeds = std::min(options.seeds, kFigureSeeds);
   Figure flight = missing_figure("best_flight", "interrupted");
   Figure curve = missing_figure("learning_curve", "interrupted");
   try {
-    Flights other;
-    const bool same = options.learner == best;
-    if (!same) {
-      other = fly_all(few, "bee-world, " + best, problem, problem.file.learner(best), progress);
-    }
-    const Flights& its = same ? flights : other;
-    flight = learnt_flight("best_flight", problem.world, *its.first);
-    const std::size_t count = std::min<std::size_t>(its.rounds.size(), kFigureSeeds);
-    curve = learning_curve({its.rounds.begin(), its.rounds.begin() + std::ptrdiff_t(count)}, 1.0,
-                           optimum);
+    Flights its = options.learner == best
+                      ? flights
+                      : fly_all(few, "bee-world, " + best, problem, learner, progress);
+    flight = learnt_flight(
+        "best_flight", problem.world,
+        fly(problem.world, learner, problem.file.evaluation_steps(), median_seed(few, its)));
+    its.rounds.resize(std::min<std::size_t>(its.rounds.size(), kFigureSeeds));
+    curve = learning_curve(its.rounds, 1.0, optimum);
   } catch (const Interrupted&) {
   }
   flight.learner = curve.learner = best;
-  return {std::move(flight),
-          ridge_path_figure(flights.first->learnt, options, "bee-world", progress, "mean_nectar",
-                            [&](const Learnt& learnt) {
-                              return mean_nectar(problem, learnt, options.first_seed);
-                            }),
-          std::move(curve)};
+  return {std::move(flight), std::move(curve)};
+}
+
+Figure path_of_ridges(const ReproduceOptions& options, const Problem& problem, std::uint64_t seed,
+                      const Progress& progress) {
+  const Learnt learnt = fly(problem.world, problem.file.learner(kPathLearner), 1, seed).learnt;
+  return ridge_path_figure(learnt, options, "bee-world", progress, "mean_nectar",
+                           [&](const Learnt& at) { return mean_nectar(problem, at, seed); });
 }
 
 }  // namespace
@@ -251,18 +254,20 @@ void reproduce_bee_world(const ReproduceOptions& options, const Progress& progre
        {},
        corrected.mean_nectar,
        {}}};
-  result.figures = {initial_flight(world, *flights.first),
-                    learnt_flight("improved_flight", world, *flights.first),
-                    field_figure(world, flights.first->learnt.experience.steps()),
-                    reference_figure(optimal, printed, corrected)};
   if (options.figures == Figures::learning_curve && learner.rounds > 1) {
     result.figures.push_back(learning_curve(flights.rounds, 1.0, optimal.mean_nectar));
   }
   if (options.figures == Figures::all) {
-    for (Figure& figure :
-         further_figures(options, problem, flights, optimal.mean_nectar, progress)) {
+    result.figure_seed = median_seed(options, flights);
+    const Flight flight = fly(world, learner, file.evaluation_steps(), *result.figure_seed);
+    result.figures = {initial_flight(world, flight),
+                      learnt_flight("improved_flight", world, flight),
+                      field_figure(world, flight.learnt.experience.steps()),
+                      reference_figure(optimal, printed, corrected)};
+    for (Figure& figure : best_figures(options, problem, flights, optimal.mean_nectar, progress)) {
       result.figures.push_back(std::move(figure));
     }
+    result.figures.push_back(path_of_ridges(options, problem, *result.figure_seed, progress));
   }
   results.push_back(std::move(result));
 }

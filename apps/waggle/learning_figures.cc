@@ -42,24 +42,11 @@ Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double 
 
 namespace {
 
-constexpr int kMostSweeps = 3;
-
-/// The value of the learner's experience, fitted as the learner does but for λ.
-ValueFit refit(const Learnt& learnt, const RidgeOptions& solve, int most_sweeps) {
+/// The value of the learner's experience for another λ.
+ValueFit refit(const Learnt& learnt, const RidgeOptions& solve) {
   ValueOptions value = learnt.options.value;
-  const Solver solver = value.solve.solver;
   value.solve = solve;
-  value.solve.solver = solver;
-  const int sweeps = std::max(learnt.options.sweeps, learnt.options.final_sweeps);
-  if (sweeps == 0) return fit_value(*learnt.reservoir, learnt.layout, learnt.experience, value);
-  return iterate_policy(learnt.reservoir, learnt.layout, learnt.actions, learnt.experience,
-                        {.value = value,
-                         .greedy = learnt.options.greedy,
-                         .sweeps = std::min(sweeps, most_sweeps),
-                         .reweight = learnt.options.reweight,
-                         .stop = interrupted},
-                        learnt.value.weights)
-      .value;
+  return fit_value(*learnt.reservoir, learnt.layout, learnt.experience, value);
 }
 
 }  // namespace
@@ -70,9 +57,10 @@ Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
                          const std::function<double(const Learnt&)>& score) {
   // Wide enough for a fit too free on one side and too stiff on the other.
   const RidgeOptions path{
-      .scale = RidgeScale::relative, .choose = true, .smallest = 1e-12, .largest = 1e2};
-  const std::vector<RidgeCandidate> candidates = refit(learnt, path, 1).diagnostics.ridge_path;
+      .scale = RidgeScale::relative, .choose = true, .smallest = 1e-10, .largest = 10.0};
+  const std::vector<RidgeCandidate> candidates = refit(learnt, path).diagnostics.ridge_path;
   Figure figure{"ridge_path", {"ridge", "relative", "error", score_name}, {}};
+  figure.learner = kPathLearner;
   figure.rows.resize(candidates.size());
   ReproduceOptions runs = options;  // one for each λ
   runs.seeds = static_cast<int>(candidates.size());
@@ -82,9 +70,7 @@ Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
     done = for_each_seed(runs, what + ", path of ridges", progress, [&](int i, std::uint64_t) {
       const RidgeCandidate& candidate = candidates[static_cast<std::size_t>(i)];
       Learnt at = learnt;
-      at.value =
-          refit(learnt, {.ridge = candidate.ridge, .scale = RidgeScale::relative, .choose = false},
-                kMostSweeps);
+      at.value = refit(learnt, {.ridge = candidate.ridge, .scale = RidgeScale::relative});
       figure.rows[static_cast<std::size_t>(i)] = {at.value.diagnostics.ridge, candidate.ridge,
                                                   known_error(candidate), score(at)};
     });

@@ -38,10 +38,12 @@ class Replay final : public Policy {
   Eigen::Index next_ = 0;
 };
 
-/// What the value of the same experience is worth for each λ of a path of relative ones: its
-/// cross-validated error (of the projected Bellman error for LSTD, generalised for the Bellman
-/// residual) and what `score` says of its greedy policy (NaN: it diverged). A learner by policy
-/// iteration makes at most three sweeps from what it had learnt.
+/// The learner whose path of ridges is shown: one solve for each λ and nothing else.
+inline constexpr const char* kPathLearner = "lstd";
+
+/// What the value of the same experience is worth for each λ of a path of relative ones: the
+/// cross-validated projected Bellman error and what `score` says of its greedy policy (NaN: it
+/// diverged).
 Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
                          const std::string& what, const Progress& progress,
                          const std::string& score_name,

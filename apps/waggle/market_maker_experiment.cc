@@ -19,8 +19,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr const char* kDiverged = "the first seed diverged";
-
 struct Problem {
   MarketMakerOptions environment;
   reference::NoisyLinearPolicy initial_policy;
@@ -159,7 +157,6 @@ Figure histogram_figure(const Run& run, const reference::OptimalControl& optimal
 struct Runs {
   std::vector<SeedOutcome> outcomes;
   std::vector<std::vector<LearnRound>> rounds;
-  std::optional<Run> first;
 };
 
 Runs trade_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
@@ -171,7 +168,6 @@ Runs trade_all(const ReproduceOptions& options, const std::string& what, const P
     Run run = trade(problem, seed);
     runs.outcomes[static_cast<std::size_t>(i)] = outcome(run);
     runs.rounds[static_cast<std::size_t>(i)] = run.learnt.rounds;
-    if (i == 0) runs.first = std::move(run);
   });
   runs.outcomes.resize(done);
   runs.rounds.resize(done);
@@ -191,11 +187,9 @@ double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t 
                           : -rollout.trajectory.rewards().mean();
 }
 
-/// The figures that need more work: the path of ridges and the best learner's curve.
-std::vector<Figure> further_figures(const ReproduceOptions& options, const ExperimentFile& file,
-                                    const Problem& problem, const Runs& runs, double optimum,
-                                    const Progress& progress) {
-  const std::string what = fmt::format("market-maker, {}", name_of(problem.environment.timing));
+Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile& file,
+                           const Problem& problem, const Runs& runs, double optimum,
+                           const Progress& progress) {
   const std::string best = file.best_learner();
   ReproduceOptions few = options;
   few.seeds = std::min(options.seeds, kFigureSeeds);
@@ -203,26 +197,31 @@ std::vector<Figure> further_figures(const ReproduceOptions& options, const Exper
   try {
     Problem other = problem;
     other.learner = file.learner(best);
-    auto rounds = options.learner == best
-                      ? runs.rounds
-                      : trade_all(few, fmt::format("{}, {}", what, best), other, progress).rounds;
-    if (rounds.size() > kFigureSeeds) rounds.resize(kFigureSeeds);
+    const std::string what =
+        fmt::format("market-maker, {}, {}", name_of(problem.environment.timing), best);
+    auto rounds =
+        options.learner == best ? runs.rounds : trade_all(few, what, other, progress).rounds;
+    rounds.resize(std::min<std::size_t>(rounds.size(), kFigureSeeds));
     curve = learning_curve(rounds, -1.0, optimum);
   } catch (const Interrupted&) {
   }
   curve.learner = best;
-  Figure path = missing_figure("ridge_path", kDiverged);
-  if (!runs.first->diverged()) {
-    path = ridge_path_figure(
-        runs.first->learnt, options, what, progress, "average_cost",
-        [&](const Learnt& learnt) { return average_cost(problem, learnt, options.first_seed); });
-  }
-  return {std::move(path), std::move(curve)};
+  return curve;
+}
+
+Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& file,
+                      const Problem& problem, std::uint64_t seed, const Progress& progress) {
+  Problem other = problem;
+  other.learner = file.learner(kPathLearner);
+  other.evaluation_steps = 1;
+  return ridge_path_figure(trade(other, seed).learnt, options,
+                           fmt::format("market-maker, {}", name_of(problem.environment.timing)),
+                           progress, "average_cost",
+                           [&](const Learnt& at) { return average_cost(problem, at, seed); });
 }
 
 ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
                            const Problem& problem, const Runs& runs, const Progress& progress) {
-  const Run& first = *runs.first;
   const double discount = problem.learner.value.discount;
   const auto optimal = reference::optimal_control(problem.environment, discount);
   const auto initial_value =
@@ -266,23 +265,24 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                    {},
                    {},
                    reference::average_cost_floor(problem.environment)}};
-  if (first.diverged()) {
-    for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
-      result.figures.push_back(missing_figure(name, kDiverged));
-    }
-  } else {
-    result.figures = {value_figure(first, initial_value),
-                      value_curve_figure(first, initial_value, optimal), inventory_figure(first),
-                      scatter_figure(first, optimal), histogram_figure(first, optimal)};
-  }
   const double optimum = optimal.control.average_cost;
   if (options.figures == Figures::learning_curve && problem.learner.rounds > 1) {
     result.figures.push_back(learning_curve(runs.rounds, -1.0, optimum));
   }
   if (options.figures == Figures::all) {
-    for (Figure& figure : further_figures(options, file, problem, runs, optimum, progress)) {
-      result.figures.push_back(std::move(figure));
+    result.figure_seed = options.first_seed + median_outcome(runs.outcomes, 0);
+    const Run run = trade(problem, *result.figure_seed);
+    if (run.diverged()) {
+      for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
+        result.figures.push_back(missing_figure(name, "every seed diverged"));
+      }
+    } else {
+      result.figures = {value_figure(run, initial_value),
+                        value_curve_figure(run, initial_value, optimal), inventory_figure(run),
+                        scatter_figure(run, optimal), histogram_figure(run, optimal)};
     }
+    result.figures.push_back(best_learning_curve(options, file, problem, runs, optimum, progress));
+    result.figures.push_back(path_of_ridges(options, file, problem, *result.figure_seed, progress));
   }
   return result;
 }

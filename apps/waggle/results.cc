@@ -30,6 +30,18 @@ void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result)
   }
 }
 
+std::size_t median_outcome(const std::vector<SeedOutcome>& outcomes, std::size_t metric) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].diverged) places.push_back(i);
+  }
+  if (places.empty()) return 0;
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    return outcomes[a].values[metric] < outcomes[b].values[metric];
+  });
+  return places[(places.size() - 1) / 2];
+}
+
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double place = q * static_cast<double>(values.size() - 1);
@@ -84,6 +96,7 @@ ordered_json to_json(const ExperimentResult& result) {
   json["options"] = result.options;
   json["seeds"] = result.seeds;
   json["first_seed"] = result.first_seed;
+  if (result.figure_seed) json["figure_seed"] = *result.figure_seed;
   json["diverged_seeds"] = result.diverged;
   json["rank_deficient"] = result.rank_deficient;
   json["warnings"] = result.warnings;
@@ -197,6 +210,7 @@ ordered_json write_figures(const std::filesystem::path& directory, const std::st
           (std::filesystem::path(folder) / (figure.name + ".csv")).generic_string();
       write_file(directory / file, to_csv(figure));
       entry["file"] = file;
+      entry["rows"] = figure.rows.size();
     } else {
       entry["missing"] = figure.missing;
     }

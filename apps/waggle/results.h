@@ -54,7 +54,8 @@ struct ExperimentResult {
   std::vector<double> seconds;          ///< of learning, a seed each; not part of the JSON
   std::vector<Metric> metrics;
   std::vector<Fact> facts;
-  std::vector<Figure> figures;  ///< of the first seed
+  std::optional<std::uint64_t> figure_seed;  ///< whose run the figures show
+  std::vector<Figure> figures;
   bool among_learners = false;  ///< one of several: its figures have a folder of their own
 };
 
@@ -69,6 +70,10 @@ struct SeedOutcome {
   std::vector<std::string> warnings = {};
   double seconds = 0.0;
 };
+
+/// Which outcome is the (lower) median of those that did not diverge, by its value of one metric:
+/// the run that figures show, for the first may be a lucky or an unlucky one. 0 if all diverged.
+std::size_t median_outcome(const std::vector<SeedOutcome>& outcomes, std::size_t metric);
 
 /// Adds the outcomes, in the order of the seeds, to a result whose metrics are named already.
 void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result);

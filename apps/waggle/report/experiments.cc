@@ -223,6 +223,10 @@ void add_experiment(Document& document, const ordered_json& results, const order
                          member_of(experiment, "figures"));
   builder.section.title = kind.title;
   builder.section.text = kind.text;
+  if (const auto seed = number_in(experiment, "figure_seed")) {
+    builder.section.text += fmt::format(
+        " The flights and runs drawn are those of seed {:g}, the median of the seeds run.", *seed);
+  }
   builder.section.command = text_in(results, "command");
   builder.section.version = text_in(results, "version");
   builder.section.options = member_of(experiment, "options");

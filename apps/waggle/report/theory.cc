@@ -12,16 +12,20 @@ namespace waggle::app {
 using nlohmann::ordered_json;
 
 void add_ridge_path(SectionBuilder& builder, const Reward& reward) {
-  const FigureFile file{"ridge_path", {"ridge", "error", reward.column}};
+  const FigureFile file{"ridge_path", {"relative", "error", reward.column}};
   const auto against = [file](const std::string& title, const Axis& y, const std::string& column,
                               const char* colour) {
-    return ChartPlan{
-        title, {file}, [=](const std::vector<Loaded>& files) {
-          return layered(
-              {"λ / mean squared feature", true, false, ".0e"}, y,
-              {{files[0].data, "line", "ridge", column, "", colour, {{"point", {{"size", 20}}}}}},
-              220);
-        }};
+    return ChartPlan{title, {file}, [=](const std::vector<Loaded>& files) {
+                       return layered({"λ / mean squared feature", true, false, ".0e"}, y,
+                                      {{files[0].data,
+                                        "line",
+                                        "relative",
+                                        column,
+                                        "",
+                                        colour,
+                                        {{"point", {{"size", 20}}}}}},
+                                      220);
+                     }};
   };
   builder.figure(
       {"ridge", "How much to regularise", "",
