@@ -24,6 +24,7 @@
 #include "linalg/dense.h"
 #include "manual_command.h"
 #include "option_flags.h"
+#include "play_command.h"
 #include "progress.h"
 #include "repeat_command.h"
 #include "report/report_command.h"
@@ -185,6 +186,7 @@ int run(int argc, char** argv) {
   add_forecast(app);
   add_diagnose(app);
   add_series(app);
+  add_play(app);
   add_manual(app);
   try {
     if (!parse(app, argc, argv)) return kDone;

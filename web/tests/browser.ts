@@ -18,11 +18,15 @@ export interface Watched {
 
 export async function open(
   browser: Browser, address: string,
-  options: {width?: number; height?: number; theme?: 'light' | 'dark'; before?: (page: Page) => Promise<void>} = {},
+  options: {
+    width?: number; height?: number; theme?: 'light' | 'dark'; still?: boolean;
+    before?: (page: Page) => Promise<void>;
+  } = {},
 ): Promise<Watched> {
   const page = await browser.newPage({
     viewport: {width: options.width ?? 1200, height: options.height ?? 900},
     colorScheme: options.theme ?? 'light',
+    reducedMotion: options.still ? 'reduce' : 'no-preference',
     acceptDownloads: true,
   });
   const complaints: string[] = [];
@@ -31,7 +35,7 @@ export async function open(
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('request', (request) => {
-    const allowed = request.url().startsWith(address) || /^(data|blob):/.test(request.url());
+    const allowed = request.url().startsWith(address.replace(/#.*/, '')) || /^(data|blob):/.test(request.url());
     if (!allowed) complaints.push(`request of ${request.url()}`);
   });
   await options.before?.(page);

@@ -1,0 +1,111 @@
+#include "play_command.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <waggle/error.h>
+
+#include "core/check.h"
+#include "option_flags.h"
+#include "pages.h"
+#include "progress.h"
+
+// Last: it brings a macro _res, from <resolv.h>, that Eigen does not survive.
+#include <httplib.h>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): macOS has it in no header
+
+namespace waggle::app {
+
+namespace {
+
+constexpr const char* kHost = "127.0.0.1";  // nobody else's machine can reach it
+
+#ifdef __APPLE__
+constexpr const char* kOpener = "open";
+#else
+constexpr const char* kOpener = "xdg-open";
+#endif
+
+/// Shows the address in the person's browser. Whether that worked is the browser's affair: the
+/// address is printed anyway.
+void open_browser(std::string address) {
+  posix_spawn_file_actions_t quiet;
+  if (posix_spawn_file_actions_init(&quiet) != 0) return;
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_RDWR, 0);
+  }
+  std::string opener = kOpener;
+  char* arguments[] = {opener.data(), address.data(), nullptr};
+  pid_t child = 0;
+  posix_spawnp(&child, kOpener, &quiet, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&quiet);
+}
+
+struct PlayCommand {
+  ConfigFile config;
+  int port = 0;
+  bool no_browser = false;
+
+  void run() {
+    config.apply();
+    require(port >= 0 && port <= 65535, "port = {}: must be in [0, 65535]; 0 takes a free one",
+            port);
+    const std::string_view page = playground_page();
+    require(!page.empty(),
+            "this waggle was built without its pages: build it with -DWAGGLE_BUILD_WEB=ON, which "
+            "needs npm and emscripten");
+
+    httplib::Server server;
+    // The library's default lets two programs share a port, and then says nothing if one is taken.
+    server.set_socket_options([](int socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    server.Get("/", [page](const httplib::Request&, httplib::Response& response) {
+      response.set_header("Cache-Control", "no-store");
+      response.set_content(page.data(), page.size(), "text/html; charset=utf-8");
+    });
+    if (port == 0) {
+      port = server.bind_to_any_port(kHost);
+      if (port <= 0) throw std::runtime_error(fmt::format("no free port on {}", kHost));
+    } else {
+      require(server.bind_to_port(kHost, port),
+              "port = {}: is in use or not allowed; take another, or 0 for any that is free", port);
+    }
+    heed_interrupts();
+    const std::string address = fmt::format("http://{}:{}/", kHost, port);
+    fmt::print("The playground is at {} until you press Ctrl-C.\n", address);
+    std::fflush(stdout);
+    std::thread serving([&server] { server.listen_after_bind(); });
+    if (!no_browser) open_browser(address);
+    while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    server.stop();
+    serving.join();
+  }
+};
+
+}  // namespace
+
+void add_play(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "play", "Play with Bee World and the market maker in the browser, on this machine alone");
+  auto options = std::make_shared<PlayCommand>();
+  command->add_option("--port", options->port, "of 127.0.0.1; 0 takes a free one")
+      ->capture_default_str();
+  command->add_flag("--no-browser", options->no_browser, "only print the address");
+  options->config.add(*command);
+  command->footer("Example:\n  waggle play");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,110 @@
+// Line charts, all in one style, that follow the theme and the width of their place.
+
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import {themed} from './palette';
+
+export interface Line {
+  label: string;
+  /** The style sheet's name of its colour. */
+  colour: string;
+  width?: number;
+  dash?: number[];
+  /** Dots instead of a line. */
+  dots?: boolean;
+}
+
+export interface ChartOptions {
+  xLabel: string;
+  yLabel: string;
+  lines: Line[];
+  height: number;
+  /** The ends of the y axis; by the data if not given. */
+  yRange?: [number, number];
+  xRange?: [number, number];
+  /** Powers of ten up the y axis. */
+  logarithmic?: boolean;
+}
+
+function axis(label: string, size: number): uPlot.Axis {
+  return {
+    label,
+    labelSize: 18,
+    labelGap: 2,
+    labelFont: '12px system-ui, sans-serif',
+    font: '11px system-ui, sans-serif',
+    stroke: () => themed('soft'),
+    grid: {stroke: () => themed('line'), width: 1},
+    ticks: {stroke: () => themed('line'), width: 1, size: 4},
+    size,
+    gap: 4,
+  };
+}
+
+export class Chart {
+  private readonly plot: uPlot;
+  private wide = 0;
+
+  constructor(private readonly place: HTMLElement, private readonly options: ChartOptions) {
+    const {yRange, xRange} = options;
+    this.plot = new uPlot(
+      {
+        width: 320,
+        height: options.height,
+        padding: [6, 10, 0, 0],
+        cursor: {show: false},
+        legend: {show: false},
+        scales: {
+          x: {time: false, ...(xRange ? {range: xRange} : {})},
+          y: {...(yRange ? {range: yRange} : {}), ...(options.logarithmic ? {distr: 3 as const} : {})},
+        },
+        axes: [axis(options.xLabel, 26), axis(options.yLabel, 34)],
+        series: [
+          {},
+          ...options.lines.map((line): uPlot.Series => ({
+            label: line.label,
+            stroke: () => themed(line.colour),
+            width: line.width ?? 1.75,
+            ...(line.dash ? {dash: line.dash} : {}),
+            ...(line.dots ? {paths: () => null, points: {show: true, size: 4, width: 0, fill: () => themed(line.colour)}}
+                          : {points: {show: false}}),
+          })),
+        ],
+      },
+      [[], ...options.lines.map(() => [])],
+      place,
+    );
+    place.append(this.legend());
+    new ResizeObserver(() => this.resize()).observe(place);
+    this.resize();
+  }
+
+  set(data: uPlot.AlignedData): void {
+    this.plot.setData(data);
+  }
+
+  redraw(): void {
+    this.plot.redraw();
+  }
+
+  private resize(): void {
+    const wide = this.place.clientWidth;
+    if (wide === 0 || wide === this.wide) return;
+    this.wide = wide;
+    this.plot.setSize({width: wide, height: this.options.height});
+  }
+
+  private legend(): HTMLElement {
+    const list = document.createElement('ul');
+    list.className = 'legend';
+    for (const line of this.options.lines) {
+      const item = document.createElement('li');
+      const mark = document.createElement('i');
+      mark.className = line.dots ? 'dots' : line.dash ? 'dashed' : '';
+      mark.style.setProperty('--mark', `var(--${line.colour})`);
+      item.append(mark, line.label);
+      list.append(item);
+    }
+    return list;
+  }
+}

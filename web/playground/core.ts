@@ -1,0 +1,181 @@
+// The C++ core as TypeScript sees it: names for what web/wasm/exports.cc offers, errors as
+// exceptions, results as arrays of their own.
+
+export interface CoreModule {
+  HEAPF64: Float64Array;
+  UTF8ToString(pointer: number): string;
+  _last_error(): number;
+  _version(): number;
+  _bee_open(
+    omega: number, maxMove: number, discount: number, units: number, ridge: number, memory: number,
+    experience: number, seed: number): number;
+  _bee_set_learner(
+    discount: number, units: number, ridge: number, memory: number, experience: number): number;
+  _bee_fly(flight: number, steps: number): number;
+  _bee_learn(): number;
+  _bee_rows(): number;
+  _bee_field(): number;
+  _bee_columns(): number;
+  _bee_cells(): number;
+  _bee_memory_size(): number;
+  _bee_memory(): number;
+  _bee_optimum(): number;
+  _bee_residual(): number;
+  _bee_experience(): number;
+  _market_open(departure: number, seed: number): number;
+  _market_run(steps: number): number;
+  _market_learn(): number;
+  _market_rows(): number;
+  _market_columns(): number;
+  _market_gain(): number;
+  _market_cost(): number;
+  _market_other_gain(): number;
+}
+
+/** What the sliders say, in the library's words. */
+export interface BeeSettings {
+  omega: number;
+  maxMove: number;
+  discount: number;
+  units: number;
+  ridge: number;
+  memory: number;
+  experience: number;
+  seed: number;
+}
+
+export type Flight = 'random' | 'greedy' | 'exploring';
+export type Timing = 'arrival' | 'departure';
+
+/** Columns of a row of Flown.rows. */
+export const BEE = {position: 0, nectar: 1, move: 2, value: 3, ghostPosition: 4, ghostNectar: 5};
+export const BEE_COLUMNS = 6;
+export const CELLS = 48;
+/** Columns of a row of MarketRun.rows: quantity + 3 · who. */
+export const MARKET = {inventory: 0, trade: 1, cost: 2};
+export const WHO = {initial: 0, learnt: 1, optimal: 2};
+export const MARKET_COLUMNS = 9;
+
+/** Steps that were flown. */
+export interface Flown {
+  flight: Flight;
+  /** The time of the first row; rows before it that were not asked for are left out. */
+  first: number;
+  steps: number;
+  rows: Float64Array;
+  field: Float32Array;
+  /** Activations of the reservoir after the last step; empty before anything was learnt. */
+  memory: Float32Array;
+  experience: number;
+}
+
+export interface Learnt {
+  milliseconds: number;
+  residual: number;
+  experience: number;
+}
+
+export interface MarketRun {
+  steps: number;
+  rows: Float64Array;
+}
+
+export interface MarketFacts {
+  gain: number;
+  cost: number;
+  otherGain: number;
+}
+
+const FLIGHTS: Record<Flight, number> = {random: 0, greedy: 1, exploring: 2};
+const MOST_STEPS = 5000;
+
+/** One bee and one market in this thread. */
+export class Core {
+  private time = 0;
+
+  constructor(private readonly module: CoreModule) {
+    if (module._bee_columns() !== BEE_COLUMNS || module._bee_cells() !== CELLS ||
+        module._market_columns() !== MARKET_COLUMNS) {
+      throw new Error('the page and its WebAssembly core are of different versions');
+    }
+  }
+
+  version(): string {
+    return this.module.UTF8ToString(this.module._version());
+  }
+
+  open(s: BeeSettings): number {
+    this.check(this.module._bee_open(
+      s.omega, s.maxMove, s.discount, s.units, s.ridge, s.memory, s.experience, s.seed));
+    this.time = 0;
+    return this.module._bee_optimum();
+  }
+
+  /** Returns the optimum for the new discount. */
+  setLearner(s: BeeSettings): number {
+    this.check(
+      this.module._bee_set_learner(s.discount, s.units, s.ridge, s.memory, s.experience));
+    return this.module._bee_optimum();
+  }
+
+  /** Flies `steps` and returns the last `shown` of them. */
+  fly(flight: Flight, steps: number, shown = steps): Flown {
+    let left = steps;
+    while (left > MOST_STEPS) {
+      this.check(this.module._bee_fly(FLIGHTS[flight], MOST_STEPS));
+      left -= MOST_STEPS;
+    }
+    this.check(this.module._bee_fly(FLIGHTS[flight], left));
+    this.time += steps;
+    const count = Math.min(shown, left);
+    const heap = this.module.HEAPF64;
+    const rows = this.module._bee_rows() / 8 + (left - count) * BEE_COLUMNS;
+    const field = this.module._bee_field() / 8 + (left - count) * CELLS;
+    const units = this.module._bee_memory_size();
+    const memory = this.module._bee_memory() / 8;
+    return {
+      flight,
+      first: this.time - count,
+      steps: count,
+      rows: this.module.HEAPF64.slice(rows, rows + count * BEE_COLUMNS),
+      field: Float32Array.from(heap.subarray(field, field + count * CELLS)),
+      memory: Float32Array.from(this.module.HEAPF64.subarray(memory, memory + units)),
+      experience: this.module._bee_experience(),
+    };
+  }
+
+  learn(): Learnt {
+    const start = performance.now();
+    this.check(this.module._bee_learn());
+    return {
+      milliseconds: performance.now() - start,
+      residual: this.module._bee_residual(),
+      experience: this.module._bee_experience(),
+    };
+  }
+
+  marketOpen(timing: Timing, seed: number): MarketFacts {
+    this.check(this.module._market_open(timing === 'departure' ? 1 : 0, seed));
+    return {
+      gain: this.module._market_gain(),
+      cost: this.module._market_cost(),
+      otherGain: this.module._market_other_gain(),
+    };
+  }
+
+  marketRun(steps: number): MarketRun {
+    this.check(this.module._market_run(steps));
+    const rows = this.module._market_rows() / 8;
+    return {steps, rows: this.module.HEAPF64.slice(rows, rows + steps * MARKET_COLUMNS)};
+  }
+
+  marketLearn(): number {
+    const start = performance.now();
+    this.check(this.module._market_learn());
+    return performance.now() - start;
+  }
+
+  private check(worked: number): void {
+    if (!worked) throw new Error(this.module.UTF8ToString(this.module._last_error()));
+  }
+}

@@ -1,0 +1,118 @@
+// Puts the page together: the core or its recording, the two tabs, the theme, the address.
+
+import './style.css';
+import recording from 'virtual:recorded-run';
+import {BeePage} from './bee_page';
+import type {CoreClient} from './calls';
+import type {BeeSettings} from './core';
+import {MarketPage} from './market_page';
+import {element, note} from './page';
+import {RecordedCore} from './recorded_core';
+import {DEFAULTS, beeSettings, readSettings, writeSettings} from './settings';
+import type {Settings} from './settings';
+import {WorkerClient} from './worker_client';
+
+const THEMES = ['auto', 'light', 'dark'] as const;
+
+/** The core in a worker, or why there is none. */
+async function connect(): Promise<WorkerClient | string> {
+  if (typeof WebAssembly === 'undefined') return 'This browser does not run WebAssembly';
+  if (typeof Worker === 'undefined') return 'This browser does not run workers';
+  try {
+    const client = new WorkerClient();
+    await client.call('version');
+    return client;
+  } catch (error) {
+    return `The core did not start (${error instanceof Error ? error.message : String(error)})`;
+  }
+}
+
+function setUpTheme(settings: Settings, changed: () => void): void {
+  const button = element('theme', HTMLButtonElement);
+  const apply = () => {
+    if (settings.theme === 'auto') delete document.documentElement.dataset['theme'];
+    else document.documentElement.dataset['theme'] = settings.theme;
+    button.textContent = {auto: 'Theme: auto', light: 'Theme: light', dark: 'Theme: dark'}[settings.theme];
+    changed();
+  };
+  button.addEventListener('click', () => {
+    settings.theme = THEMES[(THEMES.indexOf(settings.theme) + 1) % THEMES.length] ?? 'auto';
+    apply();
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
+  apply();
+}
+
+function setUpTabs(settings: Settings, changed: () => void): void {
+  const apply = () => {
+    for (const tab of ['bee', 'market'] as const) {
+      const here = settings.tab === tab;
+      const button = element(`tab-${tab}`, HTMLButtonElement);
+      button.setAttribute('aria-selected', String(here));
+      button.tabIndex = here ? 0 : -1;
+      element(`panel-${tab}`, HTMLElement).hidden = !here;
+      element(`title-${tab}`, HTMLElement).hidden = !here;
+    }
+    changed();
+  };
+  for (const tab of ['bee', 'market'] as const) {
+    const button = element(`tab-${tab}`, HTMLButtonElement);
+    const other = tab === 'bee' ? 'market' : 'bee';
+    button.addEventListener('click', () => {
+      settings.tab = tab;
+      apply();
+    });
+    button.addEventListener('keydown', (event) => {
+      if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+      settings.tab = other;
+      apply();
+      element(`tab-${other}`, HTMLButtonElement).focus();
+    });
+  }
+  apply();
+}
+
+async function main(): Promise<void> {
+  const {settings, notes} = readSettings(location.hash);
+  note(notes);
+  const connected = await connect();
+  const core: CoreClient = typeof connected === 'string' ? new RecordedCore(recording) : connected;
+  if (typeof connected === 'string') {
+    note([`${connected}, so nothing can be learnt here. What you see is a recorded run of the same bee.`]);
+    document.body.classList.add('recorded');
+  }
+  const keep = () => history.replaceState(null, '', writeSettings(settings) || location.pathname + location.search);
+  const bee = new BeePage(core, settings, keep);
+  const market = new MarketPage(core, settings, keep);
+  setUpTheme(settings, () => {
+    keep();
+    bee.redraw();
+    market.redraw();
+  });
+  setUpTabs(settings, () => {
+    keep();
+    if (settings.tab === 'market') market.start();
+  });
+  // The same page with another address: begin again.
+  addEventListener('hashchange', () => location.reload());
+  bee.start();
+}
+
+/** For the browser's console: `await waggle.flight({seed: 7}, 2000, 500)`, the rows of a flight of its own. */
+async function flight(some: Partial<BeeSettings>, random: number, greedy: number): Promise<number[]> {
+  const client = new WorkerClient();
+  await client.call('open', {...beeSettings(DEFAULTS), ...some});
+  const first = await client.call('fly', 'random', random);
+  await client.call('learn');
+  const second = await client.call('fly', 'greedy', greedy);
+  client.end();
+  return [...first.rows, ...second.rows];
+}
+
+declare global {
+  interface Window {
+    waggle: {flight: typeof flight};
+  }
+}
+window.waggle = {flight};
+void main();

@@ -1,0 +1,312 @@
+// The playground as a visitor meets it, in a real browser.
+
+import {execFileSync, spawn} from 'node:child_process';
+import {mkdirSync, readFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {gzipSync} from 'node:zlib';
+
+import type {Browser, Page} from 'playwright-core';
+import {afterAll, beforeAll, describe, expect, test} from 'vitest';
+
+import {colours as countColours, launch, open} from './browser';
+import {program} from './waggle';
+
+const build = join(dirname(program), '..');
+const file = `${build}/web/playground/index.html`;
+const url = pathToFileURL(file).href;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+const text = (page: Page, id: string) => page.locator(`#${id}`).textContent();
+const number = async (page: Page, id: string) => Number(await text(page, id));
+
+/** Waits until the bee has flown so many steps in its present way. */
+async function flown(page: Page, flight: string, steps: number): Promise<void> {
+  await page.waitForFunction(
+    ([wanted, least]) => document.body.dataset['flight'] === wanted &&
+      Number(document.body.dataset['steps']) >= Number(least) && !document.body.classList.contains('busy'),
+    [flight, String(steps)] as const, {timeout: 60_000});
+}
+
+const colours = (page: Page, selector: string) =>
+  page.locator(selector).first().evaluate(countColours as (canvas: Element) => number);
+
+/** Keeps a picture: for the docs where PICTURES says so, else beside the build. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env['PICTURES'] ?? join(build, 'screenshots');
+  mkdirSync(folder, {recursive: true});
+  await page.screenshot({path: join(folder, `${name}.png`), fullPage: true});
+}
+
+describe('the file', () => {
+  test('is below 1 MB compressed', () => {
+    expect(gzipSync(readFileSync(file), {level: 9}).length).toBeLessThan(1_000_000);
+  });
+});
+
+describe('without a click', () => {
+  test('a random bee becomes one that follows the nectar', async () => {
+    const {page, complaints} = await open(browser, url);
+    await page.waitForFunction(() => document.getElementById('phase')?.textContent === 'Flying at random');
+    await flown(page, 'greedy', 250);
+    expect(await text(page, 'phase')).toBe('Following the nectar');
+    expect(await number(page, 'mean')).toBeGreaterThan(1.4);
+    expect(await number(page, 'mean')).toBeLessThan(await number(page, 'ghost-mean') + 0.02);
+    expect(await number(page, 'optimum')).toBeCloseTo(1.63, 2);
+    expect(await text(page, 'solve-time')).toMatch(/^[\d,]+ ms$/);
+    for (const [canvas, least] of [['#strip', 60], ['#ring', 30], ['#memory', 20],
+                                   ['#nectar-chart canvas', 10], ['#mean-chart canvas', 10]] as const) {
+      expect(await colours(page, canvas), canvas).toBeGreaterThan(least);
+    }
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('less motion where less is asked for', async () => {
+    const {page, complaints} = await open(browser, url, {still: true});
+    await flown(page, 'greedy', 1);
+    expect(await text(page, 'show-speed')).toBe('4');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('a visitor', () => {
+  test('presses every button', async () => {
+    const {page, complaints} = await open(browser, `${url}#speed=240`);
+    await page.click('#fly-random');
+    await flown(page, 'random', 300);
+    expect(await number(page, 'mean')).toBeGreaterThan(0.7);
+    expect(await number(page, 'mean')).toBeLessThan(1.25);
+    await page.click('#learn');
+    await flown(page, 'greedy', 800);
+    const once = await number(page, 'mean');
+    expect(once).toBeGreaterThan(1.4);
+    await page.click('#keep-learning');
+    await flown(page, 'exploring', 400);
+    await page.click('#fly-greedy');
+    await flown(page, 'greedy', 500);
+    expect(await number(page, 'mean')).toBeGreaterThan(1.4);
+    await page.click('#pause');
+    const paused = await page.evaluate(() => document.body.dataset['steps']);
+    await page.waitForTimeout(400);
+    expect(await page.evaluate(() => document.body.dataset['steps'])).toBe(paused);
+    await page.click('#pause');
+    await page.click('#reset');
+    await page.waitForFunction(() => document.body.dataset['flight'] === 'random');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('moves sliders, with the keyboard too, and the address follows', async () => {
+    const {page, complaints} = await open(browser, url);
+    await flown(page, 'greedy', 1);
+    await page.locator('#set-c').fill('0.02');
+    await page.locator('#set-units').fill('100');
+    await page.locator('#set-lambda').fill('-4');
+    await page.locator('#set-gamma').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('#set-omega').fill('0.2');
+    await flown(page, 'greedy', 100);
+    expect(await text(page, 'memory-note')).toContain('100 units');
+    expect(page.url()).toMatch(/#omega=0\.2&c=0\.02&gamma=0\.55&units=100&lambda=0\.0001$/);
+    const best = await number(page, 'optimum');
+    expect(best).toBeLessThan(1.6);  // a quicker nectar is harder to follow for a slow bee
+
+    const again = await open(browser, page.url());
+    await expect.poll(() => text(again.page, 'show-omega')).toBe('0.2');
+    expect(await text(again.page, 'show-lambda')).toBe('10⁻⁴');
+    expect(await text(again.page, 'show-gamma')).toBe('0.55');
+    await again.page.waitForFunction(() => document.getElementById('optimum')?.textContent !== '–');
+    expect(await number(again.page, 'optimum')).toBeCloseTo(best, 2);
+    expect(await again.page.locator('#notes p').count()).toBe(0);
+    expect([...complaints, ...again.complaints]).toEqual([]);
+    await again.page.close();
+    await page.close();
+  });
+
+  test('is told of an address that says nonsense', async () => {
+    const {page, complaints} = await open(browser, `${url}#omega=fast&c=9&units=2.5e9&theme=pink&colour=red&seed=-3`);
+    const notes = page.locator('#notes p');
+    await expect.poll(() => notes.count()).toBe(6);
+    expect(await notes.allTextContents()).toEqual([
+      'omega = fast is not a number: 0.1 is used.Close',
+      'c = 9 is out of range: 0.3 is used.Close',
+      'units = 2.5e9 is out of range: 500 is used.Close',
+      'theme = pink is not one of auto, light, dark: auto is shown.Close',
+      'colour is nothing that can be set here.Close',
+      'seed = -3 is out of range: 0 is used.Close',
+    ]);
+    await notes.first().getByRole('button').click();
+    expect(await notes.count()).toBe(5);
+    await flown(page, 'greedy', 10);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('watches the market under both timings', async () => {
+    const {page, complaints} = await open(browser, `${url}#tab=market`);
+    await page.waitForFunction(() => Number(document.getElementById('cost-learnt')?.textContent) > 0, null, {timeout: 60_000});
+    expect(await text(page, 'market-gain')).toBe('0.5456');
+    expect(await text(page, 'market-other-gain')).toBe('0.3282');
+    await page.waitForFunction(() => Number(document.getElementById('market-steps')?.textContent) > 150, null, {timeout: 60_000});
+    const [first, learnt, best] = await Promise.all(
+      ['cost-initial', 'cost-learnt', 'cost-optimal'].map((id) => number(page, id)));
+    expect(learnt).toBeLessThan(first! / 2);
+    expect(learnt).toBeLessThan(1.6 * best!);
+    for (const chart of ['inventory', 'cost', 'trade']) {
+      expect(await colours(page, `#${chart}-chart canvas`), chart).toBeGreaterThan(10);
+    }
+    await picture(page, 'playground-market');
+    await page.getByText('On departure', {exact: true}).click();
+    await expect.poll(() => text(page, 'market-gain')).toBe('0.3282');
+    expect(page.url()).toContain('timing=departure');
+    await page.waitForFunction(() => Number(document.getElementById('cost-learnt')?.textContent) > 0, null, {timeout: 60_000});
+    await page.locator('#tab-market').press('ArrowLeft');
+    expect(await page.locator('#panel-bee').isVisible()).toBe(true);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('how it looks', () => {
+  test.each(['light', 'dark'] as const)('%s, on a desk and on a phone', async (colorScheme) => {
+    for (const [device, viewport] of [['desk', {width: 1280, height: 1000}], ['phone', {width: 390, height: 844}]] as const) {
+      const {page, complaints} = await open(browser, url, {theme: colorScheme, ...viewport});
+      await flown(page, 'greedy', 230);
+      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      expect(ground).toBe(colorScheme === 'dark' ? 'rgb(22, 22, 26)' : 'rgb(246, 245, 241)');
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
+      await picture(page, `playground${device === 'phone' ? '-phone' : ''}${colorScheme === 'dark' ? '-dark' : ''}`);
+      expect(complaints).toEqual([]);
+      await page.close();
+    }
+  });
+
+  test('the theme can be chosen', async () => {
+    const {page} = await open(browser, url, {theme: 'light'});
+    await page.waitForFunction(() => document.body.dataset['flight'] !== undefined);
+    await page.click('#theme');
+    await page.click('#theme');
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(22, 22, 26)');
+    expect(page.url()).toContain('theme=dark');
+    await page.close();
+  });
+
+  test('every control has a name and can be reached by the keyboard', async () => {
+    const {page} = await open(browser, url);
+    await page.waitForFunction(() => document.body.dataset['flight'] !== undefined);
+    const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input')].filter((control) =>
+      !(control.textContent || control.getAttribute('aria-label') ||
+        (control instanceof HTMLInputElement && control.labels?.[0]?.textContent))).length);
+    expect(nameless).toBe(0);
+    const reached = new Set<string>();
+    for (let i = 0; i < 20; ++i) {
+      await page.keyboard.press('Tab');
+      reached.add(await page.evaluate(() => document.activeElement?.id ?? ''));
+    }
+    for (const id of ['tab-bee', 'theme', 'fly-random', 'learn', 'fly-greedy', 'keep-learning', 'set-omega', 'set-speed']) {
+      expect(reached, id).toContain(id);
+    }
+    await page.close();
+  });
+});
+
+describe('how smooth it is', () => {
+  test('the page never waits for the core', async () => {
+    const {page} = await open(browser, `${url}#speed=120`);
+    await flown(page, 'greedy', 100);
+    // The median time between two frames, over two seconds with a solve in them; and the longest
+    // stretch in which the page's own script held it up.
+    const measured = await page.evaluate(async () => {
+      let longest = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) longest = Math.max(longest, entry.duration);
+      }).observe({entryTypes: ['longtask']});
+      document.getElementById('learn')?.click();
+      const times: number[] = [];
+      const begin = performance.now();
+      while (performance.now() - begin < 2000) {
+        times.push(await new Promise<number>((resolve) => requestAnimationFrame(resolve)));
+      }
+      const gaps = times.slice(1).map((time, i) => time - times[i]!).sort((a, b) => a - b);
+      return {frames: gaps.length / 2, median: gaps[Math.floor(gaps.length / 2)]!, longest};
+    });
+    console.log(`frames a second ${measured.frames}, median ${measured.median.toFixed(1)} ms, longest task ${measured.longest.toFixed(0)} ms`);
+    expect(measured.median).toBeLessThan(34);  // two frames of 60 a second: machines differ
+    expect(measured.longest).toBeLessThan(250);  // a solve in the page would take longer
+    await page.close();
+  });
+});
+
+describe('where the core cannot run', () => {
+  test.each([
+    ['WebAssembly', () => { Reflect.deleteProperty(window, 'WebAssembly'); }, 'does not run WebAssembly'],
+    ['Worker', () => { Reflect.deleteProperty(window, 'Worker'); }, 'does not run workers'],
+  ] as const)('no %s: a message and a recorded run', async (_, remove, message) => {
+    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => void await fresh.addInitScript(remove)});
+    await expect.poll(() => page.locator('#notes').textContent()).toContain(message);
+    await flown(page, 'greedy', 250);
+    expect(await number(page, 'mean')).toBeGreaterThan(1.4);
+    expect(await colours(page, '#strip')).toBeGreaterThan(60);
+    expect(await page.locator('#keep-learning').isDisabled()).toBe(true);
+    expect(await page.locator('#set-units').isDisabled()).toBe(true);
+    await page.click('#tab-market');
+    expect(await text(page, 'market-phase')).toContain('needs WebAssembly');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('the same bee', () => {
+  const RANDOM = 2000;
+  const GREEDY = 500;
+
+  test('flies the same natively and in the browser', async () => {
+    const native = execFileSync(`${build}/web/wasm/playground_flight`, ['7', String(RANDOM), String(GREEDY)], {encoding: 'utf8'})
+      .trim().split('\n').map((line) => line.split(' ').map(Number));
+    const {page} = await open(browser, url);
+    const rows = await page.evaluate(([random, greedy]) => window.waggle.flight({seed: 7}, random, greedy), [RANDOM, GREEDY] as const);
+    const apart = (from: number, to: number, column: number) => {
+      let most = 0;
+      for (let k = from; k < to; ++k) most = Math.max(most, Math.abs(rows[6 * k + column]! - native[k]![column]!));
+      return most;
+    };
+    // Moves are integers from the same generator, scaled; places are their sums, in the same order.
+    expect(apart(0, RANDOM, 2)).toBe(0);
+    expect(apart(0, RANDOM, 0)).toBe(0);
+    // Nectar has a sine and a cosine in it, from another library.
+    expect(apart(0, RANDOM, 1)).toBeLessThan(1e-15 * 4);
+    const growth = [1, 10, 100, GREEDY].map((steps) => apart(RANDOM, RANDOM + steps, 0));
+    console.log(`random flight: nectar apart by ${apart(0, RANDOM, 1)}; greedy flight, after 1, 10, 100, ${GREEDY} steps: ${growth.join(', ')}`);
+    expect(growth[3]).toBeLessThan(1e-6);
+    await page.close();
+  });
+});
+
+describe('waggle play', () => {
+  test('serves the page to this machine, and ends on Ctrl-C', async () => {
+    const server = spawn(program, ['play', '--no-browser'], {stdio: ['ignore', 'pipe', 'inherit']});
+    const ended = new Promise<number | null>((resolve) => server.on('exit', resolve));
+    const said = await new Promise<string>((resolve) => server.stdout.once('data', (data: Buffer) => resolve(data.toString())));
+    const address = /http:\/\/127\.0\.0\.1:\d+\//.exec(said)?.[0];
+    expect(address).toBeDefined();
+    const {page, complaints} = await open(browser, address!);
+    await flown(page, 'greedy', 10);
+    expect(complaints).toEqual([]);
+    const port = new URL(address!).port;
+    const second = spawn(program, ['play', '--no-browser', '--port', port], {stdio: ['ignore', 'ignore', 'pipe']});
+    const complaint = new Promise<string>((resolve) => second.stderr.once('data', (data: Buffer) => resolve(data.toString())));
+    expect(await new Promise((resolve) => second.on('exit', resolve))).toBe(2);
+    expect(await complaint).toBe(`waggle: port = ${port}: is in use or not allowed; take another, or 0 for any that is free\n`);
+    server.kill('SIGINT');
+    expect(await ended).toBe(130);
+    await page.close();
+  });
+});

@@ -1,0 +1,198 @@
+#include "bee_session.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/check.h"
+
+namespace waggle::playground {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kGhostSteps = 2000;   // of the ghost's flight at a time
+constexpr int kGhostGrid = 1000;      // c in steps of 0.001 is then a whole number of cells
+constexpr Index kRecentSteps = 1000;  // at leak 0.1 what is older weighs 1e-45
+
+/// Throws Error unless the learner is one the page may ask for.
+void validate(const BeeLearner& learner) {
+  require(learner.units >= 1 && learner.units <= 1000, "units = {}: must be in [1, 1000]",
+          learner.units);
+  require(learner.experience >= 100 && learner.experience <= BeeSession::kMostSteps,
+          "experience = {}: must be in [100, {}]", learner.experience, BeeSession::kMostSteps);
+  learn_options(learner, 0).validate();
+}
+
+}  // namespace
+
+LearnOptions learn_options(const BeeLearner& learner, std::uint64_t seed) {
+  LearnOptions options;
+  options.steps = learner.experience;
+  options.reservoir = {.units = learner.units,
+                       .slowest_leak = 0.1,
+                       .recurrent_scaling = 1.0,
+                       .input_scaling = 1.5,
+                       .bias_scaling = 1.0,
+                       .orthogonal = true,
+                       .operator_norm = learner.memory,
+                       .direct_inputs = true,
+                       .seed = seed};
+  options.value = {.discount = learner.discount,
+                   .solve = {.ridge = learner.ridge, .scale = RidgeScale::relative},
+                   .washout = 30};
+  options.greedy.smoothing = 0.3;
+  return options;
+}
+
+/// Lets a policy act and writes down what a page wants to see of each step.
+class BeeSession::Watch final : public Policy {
+ public:
+  /// The first step goes to this column.
+  Watch(BeeSession& session, Policy& policy, Index column)
+      : session_(session), policy_(policy), column_(column) {}
+
+  void begin_episode() override { policy_.begin_episode(); }
+
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<VectorXd> action) override {
+    policy_.act(percept, draws, action);
+    const Index ghost = session_.time_ - session_.ghost_start_;
+    auto row = session_.rows_.col(column_);
+    row[position] = session_.world_.position();
+    row[nectar] = percept.reward;
+    row[move] = action[0];
+    row[value] =
+        session_.policy_ ? session_.policy_->value() : std::numeric_limits<double>::quiet_NaN();
+    row[ghost_position] = session_.ghost_.positions[ghost];
+    row[ghost_nectar] = session_.ghost_.nectar[ghost];
+    for (Index i = 0; i < kCells; ++i) {
+      session_.field_(i, column_) =
+          waggle::nectar(session_.world_options_, (static_cast<double>(i) + 0.5) / kCells,
+                         static_cast<double>(session_.time_));
+    }
+    ++column_;
+    ++session_.time_;
+  }
+
+ private:
+  BeeSession& session_;
+  Policy& policy_;
+  Index column_;
+};
+
+BeeSession::BeeSession(const BeeWorldOptions& world, const BeeLearner& learner, std::uint64_t seed)
+    : world_options_(world),
+      learner_(learner),
+      seed_(seed),
+      world_(world),
+      simulation_(world_, seed),
+      random_(simulation_.spec().actions),
+      experience_(1, 0),
+      recent_(1, 0) {
+  validate(learner);
+  extend_ghost(0);
+  optimum_ = ghost_.mean_nectar;
+}
+
+BeeSession::~BeeSession() = default;
+
+void BeeSession::set_learner(const BeeLearner& learner) {
+  validate(learner);
+  const bool new_discount = learner.discount != learner_.discount;
+  learner_ = learner;
+  if (!new_discount) return;
+  optimum_ = reference::optimal_flight({.world = world_options_,
+                                        .discount = learner.discount,
+                                        .steps = static_cast<int>(kGhostSteps),
+                                        .grid = kGhostGrid})
+                 .mean_nectar;
+  extend_ghost(time_);
+}
+
+/// Makes the ghost's flight begin at step `from`, where the last one has led to.
+void BeeSession::extend_ghost(Index from) {
+  BeeWorldOptions world = world_options_;
+  if (from > 0) {
+    const Index last = std::min(from - ghost_start_, ghost_.positions.size()) - 1;
+    world.start = last >= 0 ? ghost_.positions[last] + ghost_.moves[last] : ghost_.positions[0];
+  }
+  ghost_ = reference::optimal_flight({.world = world,
+                                      .discount = learner_.discount,
+                                      .steps = static_cast<int>(kGhostSteps),
+                                      .grid = kGhostGrid,
+                                      .start_time = static_cast<double>(from)});
+  ghost_start_ = from;
+}
+
+void BeeSession::fly(Flight flight, Index steps) {
+  require(steps >= 1 && steps <= kMostSteps, "steps = {}: must be in [1, {}]", steps, kMostSteps);
+  require(flight == Flight::random || learnt_,
+          "the bee has learnt nothing yet: fly at random, then learn");
+  rows_.resize(column_count, steps);
+  field_.resize(kCells, steps);
+  if (policy_ && flight != flying_) take_over(flight, policy_->state());
+  for (Index done = 0; done < steps;) {
+    const Index ghost_end = ghost_start_ + ghost_.positions.size();
+    if (time_ == ghost_end) extend_ghost(time_);
+    const Index count = std::min(steps - done, ghost_start_ + ghost_.positions.size() - time_);
+    Watch watch(*this, policy_ ? static_cast<Policy&>(*policy_) : random_, done);
+    remember(flight, simulation_.run(watch, {.steps = count}).trajectory);
+    done += count;
+  }
+}
+
+void BeeSession::remember(Flight flight, const Trajectory& flown) {
+  const auto append = [&](Trajectory& to, Index keep) {
+    to.append(flown);
+    if (to.steps() <= 2 * keep) return;
+    Trajectory kept(1, 0);
+    kept.append(to, to.steps() - keep, keep);
+    to = std::move(kept);
+  };
+  append(recent_, kRecentSteps);
+  if (flight == Flight::greedy) {
+    contiguous_ = false;
+    return;
+  }
+  // Steps were flown in between: what comes next is another episode.
+  if (!contiguous_ && experience_.steps() > 0) experience_.end_episode(EpisodeEnd::truncated);
+  contiguous_ = true;
+  append(experience_, kMostSteps);
+}
+
+void BeeSession::take_over(Flight flight, VectorXd state) {
+  const Exploration exploration = {.epsilon = flight == Flight::random      ? 1.0
+                                              : flight == Flight::exploring ? 0.1
+                                                                            : 0.0};
+  policy_.emplace(learnt_->reservoir, learnt_->layout, learnt_->actions, learnt_->value.weights,
+                  learnt_->options.greedy, std::move(state), exploration);
+  flying_ = flight;
+}
+
+void BeeSession::learn() {
+  require(experience_.steps() > 0, "there is no experience to learn from: fly at random first");
+  const Index count = std::min(learner_.experience, experience_.steps());
+  Trajectory log(1, 0);
+  log.append(experience_, experience_.steps() - count, count);
+  learnt_ = learn_from_log(simulation_.spec(), log, learn_options(learner_, seed_));
+  // The new network has to remember what the bee has just seen.
+  VectorXd state = VectorXd::Zero(learnt_->reservoir->units());
+  for_each_block(*learnt_->reservoir, learnt_->layout, recent_, state, [](const StateBlock&) {});
+  take_over(flying_, std::move(state));
+}
+
+void BeeSession::copy_memory(VectorXd& memory) const {
+  if (policy_) {
+    memory = policy_->state().head(learnt_->reservoir->nonlinear_units());
+  } else {
+    memory.resize(0);
+  }
+}
+
+double BeeSession::residual() const {
+  require(has_learnt(), "nothing was learnt yet");
+  return learnt_->value.diagnostics.residual;
+}
+
+}  // namespace waggle::playground

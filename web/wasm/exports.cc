@@ -1,0 +1,106 @@
+// What the page's worker calls: plain functions on one bee and one market. Each that can fail
+// returns whether it worked; last_error() then says why it did not. Pointers stay valid until the
+// next call that changes what they point to.
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <emscripten/emscripten.h>
+
+#include <waggle/error.h>
+#include <waggle/version.h>
+
+#include "bee_session.h"
+#include "market_session.h"
+
+using namespace waggle;
+using namespace waggle::playground;
+
+namespace {
+
+std::unique_ptr<BeeSession> bee;
+std::unique_ptr<MarketSession> market;
+Eigen::VectorXd bee_memory_now;
+std::string error;
+
+int attempt(const std::function<void()>& work) {
+  try {
+    work();
+    return 1;
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  } catch (...) {
+    error = "something failed that has no name";
+  }
+  return 0;
+}
+
+BeeSession& the_bee() {
+  if (!bee) throw Error("no bee: open a session first");
+  return *bee;
+}
+
+MarketSession& the_market() {
+  if (!market) throw Error("no market: open a session first");
+  return *market;
+}
+
+}  // namespace
+
+#define PAGE extern "C" EMSCRIPTEN_KEEPALIVE
+
+PAGE const char* last_error() { return error.c_str(); }
+PAGE const char* version() { return WAGGLE_VERSION; }
+
+PAGE int bee_open(double omega, double max_move, double discount, int units, double ridge,
+                  double memory, int experience, unsigned seed) {
+  return attempt([&] {
+    bee = std::make_unique<BeeSession>(
+        BeeWorldOptions{.angular_frequency = omega, .max_move = max_move},
+        BeeLearner{discount, units, ridge, memory, experience}, seed);
+  });
+}
+PAGE int bee_set_learner(double discount, int units, double ridge, double memory, int experience) {
+  return attempt([&] { the_bee().set_learner({discount, units, ridge, memory, experience}); });
+}
+PAGE int bee_fly(int flight, int steps) {
+  return attempt([&] { the_bee().fly(static_cast<Flight>(flight), steps); });
+}
+PAGE int bee_learn() {
+  return attempt([&] { the_bee().learn(); });
+}
+PAGE const double* bee_rows() { return bee ? bee->rows().data() : nullptr; }
+PAGE const double* bee_field() { return bee ? bee->field().data() : nullptr; }
+PAGE int bee_columns() { return BeeSession::column_count; }
+PAGE int bee_cells() { return BeeSession::kCells; }
+/// Brings the memory up to date and returns how many units it has.
+PAGE int bee_memory_size() {
+  if (bee) bee->copy_memory(bee_memory_now);
+  return static_cast<int>(bee_memory_now.size());
+}
+PAGE const double* bee_memory() { return bee_memory_now.data(); }
+PAGE double bee_optimum() { return bee ? bee->optimum() : 0.0; }
+PAGE double bee_residual() { return bee && bee->has_learnt() ? bee->residual() : 0.0; }
+PAGE int bee_experience() { return bee ? static_cast<int>(bee->experience_steps()) : 0; }
+
+PAGE int market_open(int departure, unsigned seed) {
+  return attempt([&] {
+    market = std::make_unique<MarketSession>(
+        departure != 0 ? RewardTiming::departure : RewardTiming::arrival, seed);
+  });
+}
+PAGE int market_run(int steps) {
+  return attempt([&] { the_market().run(steps); });
+}
+PAGE int market_learn() {
+  return attempt([&] { the_market().learn(); });
+}
+PAGE const double* market_rows() { return market ? market->rows().data() : nullptr; }
+PAGE int market_columns() {
+  return int{MarketSession::kQuantities} * int{MarketSession::who_count};
+}
+PAGE double market_gain() { return market ? market->optimum().control.gain : 0.0; }
+PAGE double market_cost() { return market ? market->optimum().control.average_cost : 0.0; }
+PAGE double market_other_gain() { return market ? market->other_optimum().control.gain : 0.0; }
