@@ -129,6 +129,7 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   result["steps"] = steps;
   result["episodes"] = episodes;
   result["seed"] = seed;
+  result["reward"] = spec.reward_name;
   result["learnt"] = score_json(learnt);
   result["initial"] = score_json(initial);
   result["optimum"] = {{"mean_reward", optimum.mean_reward}};

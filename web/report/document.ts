@@ -18,7 +18,6 @@ export interface Figure {
   paper: string;
   caption: string;
   charts: Chart[];
-  datasets: string[];
   notes: string[];
   missing: string;
 }

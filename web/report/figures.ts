@@ -22,19 +22,18 @@ export class FigurePanel {
       return;
     }
     const charts = element('div', {class: figure.charts.length > 1 ? 'charts several' : 'charts'});
-    for (const chart of figure.charts) {
+    for (const [i, chart] of figure.charts.entries()) {
       const label = [figure.title, chart.title].filter(Boolean).join(', ');
       const frame = element('div', {class: 'chart', role: 'img', 'aria-label': label});
       frame.style.minHeight = `${heightOf(chart.spec)}px`;
       this.frames.push(frame);
       const box = element('div', {class: 'panel'});
       if (chart.title) box.append(element('h4', {}, chart.title));
-      box.append(frame);
+      box.append(frame, this.saving(i));
       charts.append(box);
     }
     this.root.append(charts, element('figcaption', {}, figure.caption));
     for (const note of figure.notes) this.root.append(element('p', {class: 'note', role: 'note'}, note));
-    this.root.append(this.saving());
   }
 
   /** Draws it in a theme; again only if that is another. */
@@ -45,27 +44,36 @@ export class FigurePanel {
     this.views = [];
     for (const [i, chart] of this.figure.charts.entries()) {
       const frame = this.frames[i]!;
-      this.views.push(await draw(chart, this.figure.datasets, this.report, theme, frame));
+      this.views.push(await draw(chart, datasetsOf(chart.spec), this.report, theme, frame));
       frame.dataset.drawn = theme;
     }
   }
 
-  private saving(): HTMLElement {
-    const {id} = this.figure;
-    const each = (save: (name: string, view: View) => Promise<void>) => () => {
-      this.views.forEach((view, i) => void save(this.views.length > 1 ? `${id}-${i + 1}` : id, view));
+  /** One file a button: browsers ask before a page may save several at once. */
+  private saving(index: number): HTMLElement {
+    const {id, charts} = this.figure;
+    const name = charts.length > 1 ? `${id}-${index + 1}` : id;
+    const view = (save: (name: string, view: View) => Promise<void>) => () => {
+      const drawn = this.views[index];
+      if (drawn) void save(name, drawn);
     };
-    const data = () => {
-      for (const name of this.figure.datasets) {
-        const columns = this.report.datasets[name];
-        if (columns) saveText(`${name.replaceAll(/[^\w-]+/g, '-')}.csv`, csvOf(columns), 'text/csv');
-      }
-    };
+    const sets = datasetsOf(charts[index]!.spec);
+    const data = sets.map((set) => {
+      const short = set.slice(set.lastIndexOf('/') + 1).replaceAll('_', ' ');
+      return button(sets.length > 1 ? `CSV ${short}` : 'CSV', `Save the data: ${short}`, () => {
+        const columns = this.report.datasets[set];
+        if (columns) saveText(`${set.replaceAll(/[^\w-]+/g, '-')}.csv`, csvOf(columns), 'text/csv');
+      });
+    });
     return element('div', {class: 'saving', role: 'group', 'aria-label': `Save: ${this.figure.title}`},
-      button('PNG', 'Save as a picture', each(savePng)),
-      button('SVG', 'Save as a drawing', each(saveSvg)),
-      button('CSV', 'Save the data', data));
+      button('PNG', 'Save as a picture', view(savePng)), button('SVG', 'Save as a drawing', view(saveSvg)), ...data);
   }
+}
+
+/** The datasets that a chart's layers name, each once. */
+function datasetsOf(spec: unknown): string[] {
+  const {layer} = spec as {layer: {data: {name: string}}[]};
+  return [...new Set(layer.map((one) => one.data.name))];
 }
 
 function heightOf(spec: unknown): number {

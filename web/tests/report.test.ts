@@ -32,16 +32,16 @@ async function drawn(page: Page, theme: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  must('reproduce', 'all', '--seeds', '1', '--out', at('results', 'all'));
-  must('compare', 'bee-world', '--seeds', '1', '--out', at('results', 'compare'));
-  must('simulate', 'bee-world', '--steps', '1000', '--seed', '1', '-o', at('log.csv'));
-  must('learn', at('log.csv'), '--reward', 'nectar', '--action', 'move', '--gamma', '0.5', '-o', at('bee.safetensors'),
+  await must('reproduce', 'all', '--seeds', '1', '--out', at('results', 'all'));
+  await must('compare', 'bee-world', '--seeds', '1', '--out', at('results', 'compare'));
+  await must('simulate', 'bee-world', '--steps', '1000', '--seed', '1', '-o', at('log.csv'));
+  await must('learn', at('log.csv'), '--reward', 'nectar', '--action', 'move', '--gamma', '0.5', '-o', at('bee.safetensors'),
     '--results', at('results', 'learn'));
-  must('evaluate', at('bee.safetensors'), 'bee-world', '--steps', '1000', '--out', at('results', 'evaluate'));
-  must('evaluate', at('bee.safetensors'), at('log.csv'), '--out', at('results', 'evaluate-log'));
-  must('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
-  must('forecast', at('series.csv'), '--column', 'x', '--closed-loop', '100', '--out', at('results', 'forecast'));
-  must('report', at('results'), '-o', report);
+  await must('evaluate', at('bee.safetensors'), 'bee-world', '--steps', '1000', '--out', at('results', 'evaluate'));
+  await must('evaluate', at('bee.safetensors'), at('log.csv'), '--out', at('results', 'evaluate-log'));
+  await must('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
+  await must('forecast', at('series.csv'), '--column', 'x', '--closed-loop', '100', '--out', at('results', 'forecast'));
+  await must('report', at('results'), '-o', report);
   browser = await launch();
 }, 300_000);
 
@@ -86,7 +86,7 @@ describe('a report of everything', () => {
     await drawn(page, 'light');
     const save = async (id: string, label: string) => {
       const [download] = await Promise.all([
-        page.waitForEvent('download'), page.locator(`#${id} .saving`).getByText(label, {exact: true}).click()]);
+        page.waitForEvent('download'), page.locator(`#${id} .saving`).first().getByText(label, {exact: true}).click()]);
       return {name: download.suggestedFilename(), content: readFileSync(await download.path())};
     };
     for (const id of figures) {
@@ -139,13 +139,13 @@ describe('a report of everything', () => {
 
 describe('damaged results', () => {
   test('are named where the figure would have been', async () => {
-    must('reproduce', 'bee-world', '--seeds', '1', '--out', at('damaged'));
+    await must('reproduce', 'bee-world', '--seeds', '1', '--out', at('damaged'));
     rmSync(at('damaged', 'bee-world', 'initial_flight.csv'));
     writeFileSync(at('damaged', 'bee-world', 'learning_curve.csv'), 'steps,median,p05,p95,optimum\n100,1.2,1');
     const field = readFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), 'utf8').split('\n');
     field[5] = field[5]!.replace(/,[^,]*,/, ',nan,');
     writeFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), field.join('\n'));
-    const ran = waggle('report', at('damaged'), '-o', at('damaged.html'));
+    const ran = await waggle('report', at('damaged'), '-o', at('damaged.html'));
     expect(ran.status).toBe(0);
     expect(ran.output).toContain('2 missing');
     const {page, complaints} = await open(browser, pathToFileURL(at('damaged.html')).href);

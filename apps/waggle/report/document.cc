@@ -53,8 +53,8 @@ ordered_json to_json(const ReportFigure& figure) {
   }
   return {{"id", figure.text.id},        {"title", figure.text.title},
           {"paper", figure.text.paper},  {"caption", figure.text.caption},
-          {"charts", std::move(charts)}, {"datasets", figure.datasets},
-          {"notes", figure.notes},       {"missing", figure.missing}};
+          {"charts", std::move(charts)}, {"notes", figure.notes},
+          {"missing", figure.missing}};
 }
 
 ordered_json to_json(const Section& section) {

@@ -33,9 +33,8 @@ struct FigureText {
 struct ReportFigure {
   FigureText text;
   std::vector<Chart> charts;
-  std::vector<std::string> datasets;  ///< that the charts name
-  std::vector<std::string> notes;     ///< such as: three values are not numbers
-  std::string missing;                ///< why there are no charts
+  std::vector<std::string> notes;  ///< such as: three values are not numbers
+  std::string missing;             ///< why there are no charts
 };
 
 struct ReportTable {

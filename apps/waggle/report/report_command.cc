@@ -62,7 +62,7 @@ void add_results(Document& document, const std::filesystem::path& path) {
   std::stringstream text;
   text << file.rdbuf();
   require(!file.fail(), "it cannot be read");
-  parse_json(text.str(), "its content", 12);                              // refuses what is hostile
+  parse_json(text.str(), "its content", 12);                     // refuses what is hostile
   const ordered_json results = ordered_json::parse(text.str());  // keeps the keys in order
   require(results.is_object(), "it is no JSON object");
   const std::string version = text_in(results, "version");

@@ -106,8 +106,7 @@ Loaded SectionBuilder::load(const FigureFile& file, std::vector<std::string>& no
 }
 
 void SectionBuilder::figure(FigureText text, const std::vector<ChartPlan>& charts) {
-  ReportFigure figure{
-      .text = std::move(text), .charts = {}, .datasets = {}, .notes = {}, .missing = {}};
+  ReportFigure figure{.text = std::move(text), .charts = {}, .notes = {}, .missing = {}};
   figure.text.id = section.id + "-" + figure.text.id;
   std::string why;
   for (const ChartPlan& plan : charts) {
@@ -115,12 +114,6 @@ void SectionBuilder::figure(FigureText text, const std::vector<ChartPlan>& chart
       std::vector<Loaded> loaded;
       for (const FigureFile& file : plan.files) loaded.push_back(load(file, figure.notes));
       figure.charts.push_back({plan.title, plan.draw(loaded)});
-      for (const auto& layer : figure.charts.back().spec["layer"]) {
-        const std::string data = layer["data"]["name"];
-        const bool known = std::find(figure.datasets.begin(), figure.datasets.end(), data) !=
-                           figure.datasets.end();
-        if (!known) figure.datasets.push_back(data);
-      }
     } catch (const Error& error) {
       why = error.what();
       if (!plan.title.empty()) why = plan.title + ": " + why;
