@@ -1,6 +1,11 @@
 // A real browser for the tests: Debian's chromium, with everything it would fetch by itself off.
 
-import {type Browser, type Page, chromium} from 'playwright-core';
+import {mkdirSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+
+import {type Browser, type Locator, type Page, chromium} from 'playwright-core';
+
+import {program} from './waggle';
 
 export function launch(): Promise<Browser> {
   return chromium.launch({
@@ -51,4 +56,12 @@ export function colours(canvas: HTMLCanvasElement): number {
   const seen = new Set<number>();
   for (let i = 0; i < data.length && seen.size < 64; i++) seen.add(data[i]!);
   return seen.size;
+}
+
+/** Keeps a picture of a page or of a part of it: for the docs where PICTURES says so, else beside the build. */
+export async function picture(of: Page | Locator, name: string): Promise<void> {
+  const folder = process.env.PICTURES ?? join(dirname(program), '..', 'screenshots');
+  mkdirSync(folder, {recursive: true});
+  const path = join(folder, `${name}.png`);
+  await ('goto' in of ? of.screenshot({path, fullPage: true}) : of.screenshot({path}));
 }

@@ -1,7 +1,7 @@
 // The playground as a visitor meets it, in a real browser.
 
 import {execFileSync, spawn} from 'node:child_process';
-import {mkdirSync, readFileSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {gzipSync} from 'node:zlib';
@@ -9,7 +9,7 @@ import {gzipSync} from 'node:zlib';
 import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
-import {colours as countColours, launch, open} from './browser';
+import {colours as countColours, launch, open, picture} from './browser';
 import {program} from './waggle';
 
 const build = join(dirname(program), '..');
@@ -35,13 +35,6 @@ async function flown(page: Page, flight: string, steps: number): Promise<void> {
 
 const colours = (page: Page, selector: string) =>
   page.locator(selector).first().evaluate(countColours as (canvas: Element) => number);
-
-/** Keeps a picture: for the docs where PICTURES says so, else beside the build. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env['PICTURES'] ?? join(build, 'screenshots');
-  mkdirSync(folder, {recursive: true});
-  await page.screenshot({path: join(folder, `${name}.png`), fullPage: true});
-}
 
 describe('the file', () => {
   test('is below 1 MB compressed', () => {

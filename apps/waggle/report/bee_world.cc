@@ -95,11 +95,13 @@ void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experime
        "counting half as much as the one before: about twice the nectar, since a bee that "
        "moves at random stays near where it is."},
       {nectar_and_value("initial_flight")});
-  builder.figure({"improved", "Nectar and value once it acts on that value", "figure 2 (a)",
-                  "The first 250 steps of the improved policy. Where the nectar stays near its "
-                  "crest of 2 the bee follows the flower; the dips are the half periods in which "
-                  "there is little nectar anywhere near."},
-                 {nectar_and_value("improved_flight")});
+  builder.figure(
+      {"improved", "Nectar and value once it acts on that value", "figure 2 (a)",
+       "The first 250 steps of the improved policy. A bee that is always at the fullest place "
+       "tastes "
+       "between 1 and 2; one that flies at random falls to 0 again and again. How far this one "
+       "has come from the second to the first is its learner's doing."},
+      {nectar_and_value("improved_flight")});
   builder.figure(
       {"flights", "The flight over the nectar", "figures 1 (b) and 2 (b)",
        "Each dot is the bee at one step; light places are full of nectar, dark ones empty. A "
@@ -114,12 +116,13 @@ void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experime
        flight_map(builder, fmt::format("best learner, '{}'", best), flight("best_flight"),
                   "position"),
        flight_map(builder, "exact optimum", reference, "optimal_position")});
-  builder.figure(
-      {"flow", "The paper's Euler–Lagrange flow", "figure 3",
-       "The flow as printed turns away from the nectar, since one of its signs is wrong; with the "
-       "sign corrected it dwells on the islands as the paper's picture does."},
-      {flight_map(builder, "as printed", reference, "printed_flow_position"),
-       flight_map(builder, "with its sign corrected", reference, "flow_position")});
+  builder.figure({"flow", "The paper's Euler–Lagrange flow", "figure 3",
+                  "As printed, with one sign wrong, the flow flies off at full speed and crosses "
+                  "the nectar as a "
+                  "blind bee would; with the sign corrected it dwells on the islands, as the "
+                  "paper's picture does."},
+                 {flight_map(builder, "as printed", reference, "printed_flow_position"),
+                  flight_map(builder, "with its sign corrected", reference, "flow_position")});
   const Reward reward{"mean_nectar", {"mean nectar per step"}};
   add_ridge_path(builder, reward);
   add_learning_curve(builder, reward, best);
