@@ -82,14 +82,44 @@ describe('a report of everything', () => {
         expect(charts.length).toBeGreaterThan(40);
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
         expect(complaints).toEqual([]);
-        await picture(page.locator('#bee-world-flights'), `report-flights-${theme}-${width}`);
-        await picture(page, `report-${theme}-${width}`);
+        if (width > 1000) {
+          await picture(page.locator('#bee-world-flights'), `report-flights${theme === 'dark' ? '-dark' : ''}`);
+        }
         await page.close();
       }, 120_000);
     }
   }
 
-  test('has marks in every figure, kept as SVG, PNG and CSV', async () => {
+  test('has marks in every chart', async () => {
+    // What the SVG buttons make, taken before the browser, which saves only ten files at a time.
+    const {page, complaints} = await open(browser, pathToFileURL(report).href, {
+      before: async (fresh) => {
+        await fresh.addInitScript(() => {
+          HTMLAnchorElement.prototype.click = function() {
+            void fetch(this.href).then((answer) => answer.text()).then((text) => (document.body.dataset.saved = text));
+          };
+        });
+      },
+    });
+    await drawn(page, 'light');
+    for (const group of await page.$$('.saving')) {
+      const name = await group.getAttribute('aria-label') ?? '';
+      await page.evaluate(() => delete document.body.dataset.saved);
+      await (await group.$('button:text-is("SVG")'))!.click();
+      await page.waitForFunction(() => document.body.dataset.saved);
+      // Groups of marks other than those of axes and legends, with something in them.
+      const marks = await page.evaluate(() => {
+        const drawing = new DOMParser().parseFromString(document.body.dataset.saved!, 'image/svg+xml');
+        return [...drawing.querySelectorAll('[class*="_marks"] path')]
+          .filter((path) => (path.getAttribute('d') ?? '').length > 10).length;
+      });
+      expect(marks, name).toBeGreaterThan(0);
+    }
+    expect(complaints).toEqual([]);
+    await page.close();
+  }, 120_000);
+
+  test('lets figures be kept as SVG, PNG and CSV', async () => {
     const {page, complaints} = await open(browser, pathToFileURL(report).href);
     await drawn(page, 'light');
     const save = async (id: string, label: string) => {
@@ -97,18 +127,11 @@ describe('a report of everything', () => {
         page.waitForEvent('download'), page.locator(`#${id} .saving`).first().getByText(label, {exact: true}).click()]);
       return {name: download.suggestedFilename(), content: readFileSync(await download.path())};
     };
-    for (const id of await page.$$eval('figure', (all) => all.map((figure) => figure.id))) {
-      const svg = await save(id, 'SVG');
-      expect(svg.name, id).toMatch(/\.svg$/);
-      // Groups of marks other than those of axes and legends, with something in them.
-      const marks = await page.evaluate((text) => {
-        const drawing = new DOMParser().parseFromString(text, 'image/svg+xml');
-        return [...drawing.querySelectorAll('[class*="_marks"] path')]
-          .filter((path) => (path.getAttribute('d') ?? '').length > 10).length;
-      }, svg.content.toString());
-      expect(marks, id).toBeGreaterThan(0);
-    }
+    const svg = await save('bias-bias', 'SVG');
+    expect(svg.name).toBe('bias-bias.svg');
+    expect(svg.content.toString()).toMatch(/^<svg/);
     const png = await save('bee-world-flights', 'PNG');
+    expect(png.name).toBe('bee-world-flights-1.png');
     expect(png.content.subarray(1, 4).toString()).toBe('PNG');
     const csv = await save('bias-bias', 'CSV');
     const lines = csv.content.toString().trim().split('\n');
@@ -116,7 +139,7 @@ describe('a report of everything', () => {
     expect(lines.length).toBeGreaterThan(4);
     expect(complaints).toEqual([]);
     await page.close();
-  }, 120_000);
+  }, 60_000);
 
   test('can be used by keyboard alone, and changes its theme', async () => {
     const {page, complaints} = await open(browser, pathToFileURL(report).href);

@@ -45,8 +45,11 @@ ReportTable facts_table(const std::string& caption, const ordered_json& object,
   return table;
 }
 
+/// What sections say elsewhere, or nowhere.
 const std::vector<std::string> kNotFacts = {
-    "version", "kind", "command", "options", "figures", "warnings", "environment_options"};
+    "version",          "kind",        "command",      "options",        "figures",
+    "warnings",         "environment", "sizes",        "has_confidence", "channels",
+    "divergence_limit", "provenance",  "action_bounds"};
 
 void add_calibration(SectionBuilder& builder) {
   if (!builder.lists("calibration")) return;
