@@ -58,15 +58,15 @@ double log_slope(const std::vector<double>& x, const std::vector<double>& errors
   return (u * logarithms(errors)).sum() / u.square().sum();
 }
 
+std::string key_of(std::string column) {
+  std::replace(column.begin(), column.end(), ' ', '_');
+  return column == "exact" ? "reference" : column;
+}
+
 namespace {
 
 ordered_json or_null(const std::optional<double>& number) {
   return number ? ordered_json(*number) : ordered_json(nullptr);
-}
-
-std::string key_of(std::string column) {
-  std::replace(column.begin(), column.end(), ' ', '_');
-  return column == "exact" ? "reference" : column;
 }
 
 /// Tables set some labels back.

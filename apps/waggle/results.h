@@ -59,6 +59,9 @@ struct ExperimentResult {
   bool among_learners = false;  ///< one of several: its figures have a folder of their own
 };
 
+/// The key of a column of numbers in JSON: "to reach" is to_reach, "exact" is reference.
+std::string key_of(std::string column);
+
 /// The least-squares slope of log error on log x: errors ∝ x^slope.
 double log_slope(const std::vector<double>& x, const std::vector<double>& errors);
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <waggle/error.h>
 
+#include "results.h"
 #include "sections.h"
 
 namespace waggle::app {
@@ -65,22 +65,15 @@ Kind kind_of(const ordered_json& experiment) {
   return kind;
 }
 
-std::string key_of(std::string column) {
-  for (char& c : column) {
-    if (c == ' ') c = '_';
-  }
-  return column == "exact" ? "reference" : column;
-}
-
 std::string or_else(std::string text, const std::string& other) {
   return text.empty() ? other : text;
 }
 
 std::string seeds_of(const ordered_json& experiment) {
-  const auto seeds = static_cast<long>(number_in(experiment, "seeds").value_or(0));
-  const auto first = static_cast<long>(number_in(experiment, "first_seed").value_or(0));
-  if (seeds == 1) return fmt::format("seed {}", first);
-  return fmt::format("seeds {} to {}", first, first + seeds - 1);
+  const double seeds = number_in(experiment, "seeds").value_or(0);
+  const double first = number_in(experiment, "first_seed").value_or(0);
+  if (seeds == 1) return fmt::format("seed {:.0f}", first);
+  return fmt::format("seeds {:.0f} to {:.0f}", first, first + seeds - 1);
 }
 
 std::string range_of(const ordered_json& metric) {
@@ -116,15 +109,15 @@ ReportTable result_table(const ordered_json& experiment) {
 
 void add_notes(const ordered_json& experiment, std::vector<std::string>& notes) {
   const auto diverged = member_of(experiment, "diverged_seeds").size();
-  const auto seeds = static_cast<long>(number_in(experiment, "seeds").value_or(0));
+  const double seeds = number_in(experiment, "seeds").value_or(0);
   const std::string learner = text_in(experiment, "learner");
   if (diverged > 0) {
-    notes.push_back(fmt::format("'{}' lost the system for {} of {} seeds; they are left out.",
+    notes.push_back(fmt::format("'{}' lost the system for {} of {:.0f} seeds; they are left out.",
                                 learner, diverged, seeds));
   }
   for (const auto& [warning, count] : member_of(experiment, "warnings").items()) {
     notes.push_back(
-        fmt::format("'{}', {} of {} seeds: {}.", learner, count.dump(), seeds, warning));
+        fmt::format("'{}', {} of {:.0f} seeds: {}.", learner, count.dump(), seeds, warning));
   }
 }
 

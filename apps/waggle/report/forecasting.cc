@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <waggle/error.h>
 
 #include "sections.h"
 
