@@ -51,11 +51,19 @@ struct TdFit : FitDiagnostics {
 /// Solves the projected fixed point H_W = P Φ H_W, the one of the paper's Lemma: unlike the Bellman
 /// residual it has no bias under noise. D is the identity, but for `unpenalised` (a constant
 /// feature, or −1), on which λ is reduced to almost nothing. `folds` are moments of disjoint parts
-/// of the data; they are summed, and used apart only to choose λ. `members` > 1 solves for each of
-/// that many equal leading blocks of features (with all features after the blocks) by itself and
-/// averages.
+/// of the data; they are summed, and used apart only to choose λ. Throws Error for invalid options,
+/// no samples, or fewer than two folds to choose λ with.
 TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
-               Eigen::Index unpenalised = -1, Eigen::Index members = 1,
-               Eigen::Index member_features = 0);
+               Eigen::Index unpenalised = -1);
+
+/// The same for an ensemble. Each member has folds of its own, over its own features and then the
+/// `shared` last ones that all have (`unpenalised` is an index into these of one member). Each is
+/// solved by itself, at the one λ that does best for all together, and the values are averaged: W
+/// holds the weights of the own features of one member after the other, then of the shared ones.
+/// No products between members are needed, so time and memory are linear in their number. Throws as
+/// solve_td, and if the members differ in size or samples.
+TdFit solve_td_ensemble(const std::vector<std::vector<TdMoments>>& members,
+                        const RidgeOptions& options, Eigen::Index shared,
+                        Eigen::Index unpenalised = -1);
 
 }  // namespace waggle

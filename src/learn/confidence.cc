@@ -1,10 +1,9 @@
 #include "learn/confidence.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <Eigen/Cholesky>
-#include <Eigen/LU>
-#include <Eigen/QR>
 
 #include <waggle/random.h>
 
@@ -69,12 +68,13 @@ MatrixXd deviation_factor(const Learnt& learnt, TrajectorySource& experience) {
   const Eigen::LLT<MatrixXd> llt(gram);
   if (llt.info() != Eigen::Success) return {};
   // Cov = FFᵀ with F = σ (G + λI)⁻¹ M, MMᵀ = S + λI; the triangular factor R of Fᵀ has RᵀR = FFᵀ.
-  const MatrixXd lower = llt.matrixL();
-  const MatrixXd root =
-      learnt.value.diagnostics.residual * system.partialPivLu().solve(lower).transpose();
-  if (!root.allFinite()) return {};
-  const Eigen::HouseholderQR<MatrixXd> qr(root);
-  MatrixXd factor = qr.matrixQR().transpose().triangularView<Eigen::Lower>();
+  const linalg::LinearSolution solution = linalg::solve(std::move(system), llt.matrixL());
+  MatrixXd root = learnt.value.diagnostics.residual * solution.x.transpose();
+  if (!(solution.reciprocal_condition > 0.0 && root.allFinite())) return {};
+  MatrixXd factor = MatrixXd::Zero(n, n);
+  linalg::TriangularUpdate update(n);
+  update(factor, root);
+  factor.transposeInPlace();
   if (!factor.allFinite()) return {};
   return factor;
 }

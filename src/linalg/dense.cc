@@ -157,16 +157,16 @@ void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<con
   dgemm_("N", "T", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(), &p);
 }
 
-LinearSolution solve(MatrixXd matrix, const VectorXd& right) {
+LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
   const auto lock = guard();
   const int n = static_cast<int>(matrix.rows());
-  const int one = 1;
+  const int rights = static_cast<int>(right.cols());
   int info = 0;
   std::vector<int> pivots(static_cast<std::size_t>(n));
   std::vector<double> work(static_cast<std::size_t>(4) * n);
   const double norm = dlange_("1", &n, &n, matrix.data(), &n, work.data());
   LinearSolution solution{right, 0.0};
-  dgesv_(&n, &one, matrix.data(), &n, pivots.data(), solution.x.data(), &n, &info);
+  dgesv_(&n, &rights, matrix.data(), &n, pivots.data(), solution.x.data(), &n, &info);
   if (info != 0) return solution;  // a pivot is exactly 0
   dgecon_("1", &n, matrix.data(), &n, &norm, &solution.reciprocal_condition, work.data(),
           pivots.data(), &info);
@@ -224,7 +224,7 @@ void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<con
   c.noalias() += a * b.transpose();
 }
 
-LinearSolution solve(MatrixXd matrix, const VectorXd& right) {
+LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
   const Eigen::PartialPivLU<MatrixXd> lu(matrix);
   return {lu.solve(right), lu.rcond()};
 }

@@ -46,13 +46,14 @@ class TriangularUpdate {
 void add_outer_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
                        const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::MatrixXd& c);
 
-/// Solves matrix · x = right for a square matrix, and estimates 1 / (‖matrix‖₁ ‖matrix⁻¹‖₁), which
-/// is 0 if it is singular to working precision; x is then not to be used.
+/// Solves matrix · x = right for a square matrix and any number of right sides, and estimates 1 /
+/// (‖matrix‖₁ ‖matrix⁻¹‖₁), which is 0 if it is singular to working precision; x is then not to be
+/// used.
 struct LinearSolution {
-  Eigen::VectorXd x;
+  Eigen::MatrixXd x;
   double reciprocal_condition = 0.0;
 };
-LinearSolution solve(Eigen::MatrixXd matrix, const Eigen::VectorXd& right);
+LinearSolution solve(Eigen::MatrixXd matrix, const Eigen::MatrixXd& right);
 
 /// Solves (matrix + shift·I) x = right for many shifts: one reduction to Hessenberg form, O(n³),
 /// then O(n²) a shift.

@@ -54,8 +54,14 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
   if (options_.method == Method::bellman_residual) {
     residuals_ = std::make_unique<LeastSquares>(reservoir.features());
   } else {
-    folds_.assign(options_.solve.choose ? kFolds : 1,
-                  TdMoments(reservoir.features(), options_.discount));
+    const auto* network = dynamic_cast<const EchoStateNetwork*>(&reservoir);
+    const bool averaged = options_.average_members && network != nullptr;
+    const Index members = averaged ? network->members() : 1;
+    own_ = averaged ? network->member_units() : reservoir.features();
+    shared_ = reservoir.features() - members * own_;
+    const TdMoments empty(own_ + shared_, options_.discount);
+    folds_.assign(static_cast<std::size_t>(members),
+                  std::vector<TdMoments>(options_.solve.choose ? kFolds : 1, empty));
   }
 }
 
@@ -96,30 +102,37 @@ void ValueEquations::flush() {
   if (residuals_) {
     residuals_->add(features - options_.discount * next, rewards.transpose());
   } else {
-    const auto fold = static_cast<std::size_t>((rows_ - 1) / block_) % folds_.size();
-    if (options_.trace > 0.0) {
+    const bool traced = options_.trace > 0.0;
+    if (traced) {
       for (Index i = 0; i < held_; ++i) {
         if (starts_[static_cast<std::size_t>(i)] != 0) trace_.setZero();
         trace_ = options_.discount * options_.trace * trace_ + features.col(i);
         traces_.col(i) = trace_;
       }
-      folds_[fold].add(traces_.leftCols(held_), features, next, rewards);
-    } else {
-      folds_[fold].add(features, features, next, rewards);
+    }
+    const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
+    MatrixXd own, own_next, own_traces;  // of one member
+    for (std::size_t member = 0; member < folds_.size(); ++member) {
+      TdMoments& fold = folds_[member][block % folds_[member].size()];
+      gather(features, member, own);
+      gather(next, member, own_next);
+      if (traced) gather(traces_.leftCols(held_), member, own_traces);
+      fold.add(traced ? own_traces : own, own, own_next, rewards);
     }
   }
   held_ = 0;
 }
 
+void ValueEquations::gather(const Ref<const MatrixXd>& all, std::size_t member,
+                            MatrixXd& part) const {
+  part.resize(own_ + shared_, all.cols());
+  part.topRows(own_) = all.middleRows(static_cast<Index>(member) * own_, own_);
+  part.bottomRows(shared_) = all.bottomRows(shared_);
+}
+
 void ValueEquations::solve(ValueFit& fit) {
   flush();
   fit.options = options_;
-  RidgeOptions options = options_.solve;
-  // Too few rows for two folds: nothing to cross-validate with, so a moderate λ instead.
-  std::erase_if(folds_, [](const TdMoments& fold) { return fold.samples() == 0; });
-  if (folds_.size() == 1 && options.choose) {
-    options = {.ridge = 1e-3, .solver = options.solver, .scale = RidgeScale::relative};
-  }
   if (residuals_) {
     const RidgeFit solution = residuals_->solve(options_.solve);
     fit.diagnostics = solution;
@@ -127,11 +140,19 @@ void ValueEquations::solve(ValueFit& fit) {
     fit.singular = false;
     return;
   }
-  const auto* network = dynamic_cast<const EchoStateNetwork*>(&reservoir_);
-  const bool averaged = options_.average_members && network != nullptr && network->members() > 1;
+  RidgeOptions options = options_.solve;
+  // Too few rows for two folds: nothing to cross-validate with, so a moderate λ instead.
+  for (std::vector<TdMoments>& folds : folds_) {
+    std::erase_if(folds, [](const TdMoments& fold) { return fold.samples() == 0; });
+  }
+  if (options.choose && folds_.front().size() == 1) {
+    options = {.ridge = 1e-3, .solver = options.solver, .scale = RidgeScale::relative};
+  }
+  // The constant is one of the features that all share, or there is no other member.
+  const Index constant = reservoir_.constant_feature();
+  const Index others = reservoir_.features() - own_ - shared_;
   const TdFit solution =
-      solve_td(folds_, options, reservoir_.constant_feature(), averaged ? network->members() : 1,
-               averaged ? network->member_units() : 0);
+      solve_td_ensemble(folds_, options, shared_, constant < 0 ? -1 : constant - others);
   fit.diagnostics = solution;
   fit.weights = solution.weights;
   fit.singular = solution.singular;

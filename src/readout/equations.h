@@ -31,6 +31,9 @@ class ValueEquations {
 
  private:
   void flush();
+  /// The rows of one member: its own, then those that all share.
+  void gather(const Eigen::Ref<const Eigen::MatrixXd>& all, std::size_t member,
+              Eigen::MatrixXd& part) const;
 
   const ReservoirSystem& reservoir_;
   const ValueOptions options_;
@@ -43,7 +46,9 @@ class ValueEquations {
   Eigen::VectorXd trace_;
   std::vector<char> terminated_, starts_;
   std::unique_ptr<LeastSquares> residuals_;  // bellman_residual
-  std::vector<TdMoments> folds_;             // lstd
+  // lstd: the folds of each member that is fitted by itself, over its own and the shared features
+  std::vector<std::vector<TdMoments>> folds_;
+  Eigen::Index own_ = 0, shared_ = 0;
 };
 
 }  // namespace waggle

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <Eigen/Cholesky>
 
@@ -57,33 +58,53 @@ namespace {
 
 constexpr double kAlmostUnpenalised = 1e-6;
 
-/// G, b and S of some of the features, scaled so that the penalty is λ I.
+/// G and b, scaled so that the penalty is λ I.
 struct Problem {
   MatrixXd system;
   VectorXd target;
-  MatrixXd gram;
 };
 
-Problem restrict(const TdMoments& moments, const std::vector<Index>& which, const VectorXd& scale) {
-  Problem problem{moments.system()(which, which), moments.target()(which),
-                  moments.gram()(which, which)};
-  problem.system = scale.asDiagonal() * problem.system * scale.asDiagonal();
-  problem.target = scale.cwiseProduct(problem.target);
-  problem.gram = scale.asDiagonal() * problem.gram * scale.asDiagonal();
-  return problem;
+Problem scaled(const TdMoments& moments, const VectorXd& scale) {
+  return {scale.asDiagonal() * moments.system() * scale.asDiagonal(),
+          scale.cwiseProduct(moments.target())};
+}
+
+/// All that is known of one member.
+struct Member {
+  const std::vector<TdMoments>* folds;
+  TdMoments whole;
+  VectorXd scale;  // D^(-1/2)
+  double unit;     // the mean over its features of Σ φ²
+};
+
+Member gather(const std::vector<TdMoments>& folds, const RidgeOptions& options, Index unpenalised) {
+  require(!folds.empty(), "LSTD: there are no moments to solve");
+  require(!options.choose || folds.size() >= 2,
+          "LSTD: choosing the ridge needs at least 2 folds, there is {}", folds.size());
+  TdMoments whole = folds.front();
+  for (std::size_t i = 1; i < folds.size(); ++i) whole.merge(folds[i]);
+  require(whole.samples() >= 1, "LSTD: no samples to fit");
+  const Index n = whole.features();
+  require(unpenalised >= -1 && unpenalised < n,
+          "LSTD: unpenalised = {}: must be -1 or one of the features 0 to {}", unpenalised, n - 1);
+  VectorXd scale = VectorXd::Ones(n);
+  if (unpenalised >= 0) scale[unpenalised] = 1.0 / std::sqrt(kAlmostUnpenalised);
+  const double unit = whole.gram().trace() / static_cast<double>(n);
+  return {&folds, std::move(whole), std::move(scale), unit};
 }
 
 /// Adds to each λ of the path its cross-validated projected Bellman error, the sum over folds of
 /// (b − G W)ᵀ S⁻¹ (b − G W) on the fold left out.
-void cross_validate(const std::vector<Problem>& folds, const Problem& whole, double unit,
-                    std::vector<RidgeCandidate>& path) {
-  const Index n = whole.target.size();
-  const MatrixXd regular = whole.gram + 1e-6 * unit * MatrixXd::Identity(n, n);
-  const Eigen::LLT<MatrixXd> metric(regular);
-  for (const Problem& fold : folds) {
+void cross_validate(const Member& member, std::vector<RidgeCandidate>& path) {
+  MatrixXd gram = member.scale.asDiagonal() * member.whole.gram() * member.scale.asDiagonal();
+  gram.diagonal().array() += 1e-6 * member.unit;
+  const Eigen::LLT<MatrixXd> metric(gram);
+  const Problem whole = scaled(member.whole, member.scale);
+  for (const TdMoments& moments : *member.folds) {
+    const Problem fold = scaled(moments, member.scale);
     const linalg::ShiftedSolver solver(whole.system - fold.system, whole.target - fold.target);
     for (RidgeCandidate& candidate : path) {
-      const VectorXd w = solver.solve(candidate.ridge * unit);
+      const VectorXd w = solver.solve(candidate.ridge * member.unit);
       const double error =
           w.size() == 0 ? std::numeric_limits<double>::max()
                         : metric.matrixL().solve(fold.target - fold.system * w).squaredNorm();
@@ -92,97 +113,80 @@ void cross_validate(const std::vector<Problem>& folds, const Problem& whole, dou
   }
 }
 
-/// One member's share of the features, and its problem in them.
-struct Member {
-  std::vector<Index> which;
-  VectorXd scale;  // D^(-1/2)
-  Problem problem;
-  double unit;  // the mean over its features of Σ φ²
-};
-
-}  // namespace
-
-TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options, Index unpenalised,
-               Index members, Index member_features) {
-  options.validate();
-  require(!folds.empty(), "LSTD: there are no moments to solve");
-  require(!options.choose || folds.size() >= 2,
-          "LSTD: choosing the ridge needs at least 2 folds, there is {}", folds.size());
-  require(members >= 1 && (members == 1 || members * member_features <= folds[0].features()),
-          "LSTD: {} members of {} features do not fit into {}", members, member_features,
-          folds[0].features());
-  TdMoments whole = folds.front();
-  for (std::size_t i = 1; i < folds.size(); ++i) whole.merge(folds[i]);
-  require(whole.samples() >= 1, "LSTD: no samples to fit");
-  const Index features = whole.features();
-
+/// Solves each of the members, whose last `shared` features are the same in all, and averages.
+TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& options, Index shared) {
+  const Index n = members.front().whole.features();
+  const Index own = n - shared;
+  const auto count = static_cast<Index>(members.size());
   TdFit fit;
-  fit.samples = whole.samples();
-  fit.features = features;
-  fit.rank = features;
-  fit.weights.setZero(features);
-  const Index shared = members == 1 ? 0 : members * member_features;  // first feature all share
-  require(unpenalised < features && (unpenalised < 0 || unpenalised >= shared),
-          "LSTD: unpenalised = {} must be -1 or one of the features {} to {}", unpenalised, shared,
-          features - 1);
-  std::vector<Member> parts;
-  for (Index member = 0; member < members; ++member) {
-    Member& part = parts.emplace_back();
-    if (members > 1) {
-      for (Index i = 0; i < member_features; ++i)
-        part.which.push_back(member * member_features + i);
-    }
-    for (Index i = shared; i < features; ++i) part.which.push_back(i);
-    const auto n = static_cast<Index>(part.which.size());
-    part.scale.setOnes(n);
-    if (unpenalised >= 0) {
-      part.scale[n - (features - unpenalised)] = 1.0 / std::sqrt(kAlmostUnpenalised);
-    }
-    part.problem = restrict(whole, part.which, part.scale);
-    part.unit = whole.gram()(part.which, part.which).trace() / static_cast<double>(n);
-  }
+  fit.samples = members.front().whole.samples();
+  fit.features = count * own + shared;
+  fit.rank = fit.features;
+  fit.weights.setZero(fit.features);
   RidgeOptions ridge = options;
   if (options.choose) {
     for (const double value : ridge_path(options)) fit.ridge_path.push_back({value, 0.0});
-    for (const Member& part : parts) {
-      std::vector<Problem> problems;
-      for (const TdMoments& fold : folds)
-        problems.push_back(restrict(fold, part.which, part.scale));
-      cross_validate(problems, part.problem, part.unit, fit.ridge_path);
-    }
+    for (const Member& member : members) cross_validate(member, fit.ridge_path);
     const auto best =
         std::min_element(fit.ridge_path.begin(), fit.ridge_path.end(),
                          [](const auto& a, const auto& b) { return a.error < b.error; });
     ridge = {.ridge = best->ridge, .scale = RidgeScale::relative};
   }
-
-  for (const Member& part : parts) {
-    const auto n = static_cast<Index>(part.which.size());
+  for (Index i = 0; i < count; ++i) {
+    const Member& member = members[static_cast<std::size_t>(i)];
     const double lambda =
-        ridge.scale == RidgeScale::relative ? ridge.ridge * part.unit : ridge.ridge;
-    const MatrixXd system = part.problem.system + lambda * MatrixXd::Identity(n, n);
-    const linalg::LinearSolution solution = linalg::solve(system, part.problem.target);
+        ridge.scale == RidgeScale::relative ? ridge.ridge * member.unit : ridge.ridge;
+    Problem problem = scaled(member.whole, member.scale);
+    problem.system.diagonal().array() += lambda;
+    const linalg::LinearSolution solution = linalg::solve(problem.system, problem.target);
     VectorXd w = solution.x;
     if (!(solution.reciprocal_condition > std::numeric_limits<double>::epsilon())) {
-      const linalg::Svd svd = linalg::svd(system);
+      const linalg::Svd svd = linalg::svd(problem.system);
       const Index rank = (svd.values.array() > 1e-13 * std::max(svd.values[0], 1e-300)).count();
       w = svd.v.leftCols(rank) * svd.values.head(rank).cwiseInverse().asDiagonal() *
-          (svd.u.leftCols(rank).transpose() * part.problem.target);
+          (svd.u.leftCols(rank).transpose() * problem.target);
       fit.singular = true;
-      fit.rank = std::min(fit.rank, features - (n - rank));
+      fit.rank = std::min(fit.rank, fit.features - (n - rank));
     }
-    w = part.scale.cwiseProduct(w);
-    for (Index i = 0; i < n; ++i) {
-      fit.weights[part.which[static_cast<std::size_t>(i)]] += w[i] / static_cast<double>(members);
-    }
+    w.array() *= member.scale.array() / static_cast<double>(count);
+    fit.weights.segment(i * own, own) = w.head(own);
+    fit.weights.tail(shared) += w.tail(shared);
     fit.ridge = lambda;
-    fit.relative_ridge = part.unit > 0.0 ? lambda / part.unit : 0.0;
+    fit.relative_ridge = member.unit > 0.0 ? lambda / member.unit : 0.0;
     fit.condition_number =
         std::max(fit.condition_number, solution.reciprocal_condition > 0.0
                                            ? 1.0 / solution.reciprocal_condition
                                            : std::numeric_limits<double>::infinity());
   }
   return fit;
+}
+
+}  // namespace
+
+TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
+               Index unpenalised) {
+  options.validate();
+  std::vector<Member> one;
+  one.push_back(gather(folds, options, unpenalised));
+  return solve_members(one, options, 0);
+}
+
+TdFit solve_td_ensemble(const std::vector<std::vector<TdMoments>>& members,
+                        const RidgeOptions& options, Index shared, Index unpenalised) {
+  options.validate();
+  require(!members.empty(), "LSTD: there are no members to solve");
+  std::vector<Member> gathered;
+  for (const std::vector<TdMoments>& folds : members) {
+    const Member& member = gathered.emplace_back(gather(folds, options, unpenalised));
+    const TdMoments& first = gathered.front().whole;
+    require(
+        member.whole.features() == first.features() && member.whole.samples() == first.samples(),
+        "LSTD: a member of {} features and {} samples beside one of {} and {}: must be alike",
+        member.whole.features(), member.whole.samples(), first.features(), first.samples());
+  }
+  const Index n = gathered.front().whole.features();
+  require(shared >= 0 && shared <= n, "LSTD: shared = {}: must be in [0, {}]", shared, n);
+  return solve_members(gathered, options, shared);
 }
 
 }  // namespace waggle

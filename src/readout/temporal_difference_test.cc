@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Dense>
@@ -114,18 +115,53 @@ TEST(Td, CrossValidationFindsMoreRidgeForMoreNoise) {
 }
 
 TEST(Td, MembersAreFittedByThemselvesAndAveraged) {
+  // 3 members with 2 features of their own and the last 2 of all; folds only choose λ.
   const Data data;
-  const TdMoments moments = data.moments(0, 500, 0.5);
-  const TdFit averaged = solve_td({moments}, {.ridge = 0.1}, -1, 3, 2);  // 3 × 2, and 2 shared
-  VectorXd expected = VectorXd::Zero(8);
-  for (Index member = 0; member < 3; ++member) {
+  const Index shared = 2;
+  const auto member_folds = [&](Index member, const std::vector<Index>& ends) {
     const std::vector<Index> which = {2 * member, 2 * member + 1, 6, 7};
-    const MatrixXd system = moments.system()(which, which) + 0.1 * MatrixXd::Identity(4, 4);
-    const VectorXd target = moments.target()(which);
-    const VectorXd w = system.partialPivLu().solve(target) / 3.0;
-    for (std::size_t i = 0; i < 4; ++i) expected[which[i]] += w[static_cast<Index>(i)];
+    const MatrixXd phi = data.phi(which, Eigen::all);
+    const MatrixXd next = data.next(which, Eigen::all);
+    std::vector<TdMoments> folds;
+    Index first = 0;
+    for (const Index end : ends) {
+      const auto part = phi.middleCols(first, end - first);
+      folds.emplace_back(4, 0.5).add(part, part, next.middleCols(first, end - first),
+                                     data.rewards.segment(first, end - first));
+      first = end;
+    }
+    return folds;
+  };
+  for (const std::vector<Index>& ends : {std::vector<Index>{500}, {100, 230, 500}}) {
+    std::vector<std::vector<TdMoments>> members;
+    VectorXd expected = VectorXd::Zero(8);
+    for (Index member = 0; member < 3; ++member) {
+      members.push_back(member_folds(member, ends));
+      const VectorXd w = solve_td(members.back(), {.ridge = 0.1}, 3).weights / 3.0;
+      expected.segment(2 * member, 2) = w.head(2);
+      expected.tail(2) += w.tail(2);
+    }
+    const TdFit averaged = solve_td_ensemble(members, {.ridge = 0.1}, shared, 3);
+    EXPECT_EQ(averaged.features, 8);
+    EXPECT_EQ(averaged.samples, 500);
+    EXPECT_LT((averaged.weights - expected).norm(), 1e-12);
   }
-  EXPECT_LT((averaged.weights - expected).norm(), 1e-12);
+
+  // The λ that is chosen has the least error summed over the members.
+  std::vector<std::vector<TdMoments>> members;
+  std::vector<double> errors(20, 0.0);
+  for (Index member = 0; member < 3; ++member) {
+    members.push_back(member_folds(member, {100, 230, 500}));
+    const TdFit alone = solve_td(members.back(), {.choose = true});
+    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += alone.ridge_path[i].error;
+  }
+  const TdFit chosen = solve_td_ensemble(members, {.choose = true}, shared);
+  const auto best = std::min_element(errors.begin(), errors.end()) - errors.begin();
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    EXPECT_NEAR(chosen.ridge_path[i].error, errors[i], 1e-12 * errors[i]);
+  }
+  const double least = chosen.ridge_path[static_cast<std::size_t>(best)].ridge;
+  EXPECT_NEAR(chosen.relative_ridge, least, 1e-12 * least);
 }
 
 TEST(Td, BadInputIsNamed) {
@@ -141,6 +177,17 @@ TEST(Td, BadInputIsNamed) {
   moments.add(phi, phi, phi, VectorXd::Zero(3));
   expect_error([&] { solve_td({moments}, {.choose = true}); }, "2 folds");
   expect_error([&] { solve_td({moments}, {.ridge = -1.0}); }, "ridge = -1");
+  expect_error([&] { solve_td({moments}, {}, 2); }, "unpenalised = 2", "0 to 1");
+  expect_error([] { solve_td_ensemble({}, {}, 0); }, "no members");
+  using Ensemble = std::vector<std::vector<TdMoments>>;
+  expect_error([&] { solve_td_ensemble(Ensemble{{moments}}, {}, 3); }, "shared = 3", "[0, 2]");
+  TdMoments longer = moments;
+  longer.merge(moments);
+  expect_error(
+      [&] {
+        solve_td_ensemble(Ensemble{{moments}, {longer}}, {}, 0);
+      },
+      "6 samples", "alike");
 }
 
 }  // namespace

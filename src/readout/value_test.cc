@@ -139,6 +139,56 @@ TEST(Lstd, TracesSolveTheirOwnEquation) {
   EXPECT_LT(left.norm(), 1e-9);
 }
 
+/// One member of an ensemble, with the linear units that all share, as a network of its own.
+EchoStateNetwork member_of(const EchoStateNetwork& ensemble, Index member) {
+  NetworkWeights weights = ensemble.weights();
+  const Index n = weights.member_units;
+  const Index linear = ensemble.units() - ensemble.nonlinear_units();
+  const MatrixXd input = weights.input;
+  const VectorXd bias = weights.bias, leak = weights.leak;
+  weights.recurrent = {weights.recurrent[static_cast<std::size_t>(member)]};
+  weights.input.resize(n + linear, input.cols());
+  weights.input << input.middleRows(member * n, n), input.bottomRows(linear);
+  weights.bias.resize(n + linear);
+  weights.bias << bias.segment(member * n, n), bias.tail(linear);
+  weights.leak = leak.segment(member * n, n);
+  return EchoStateNetwork(weights);
+}
+
+TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 700; ++k) {
+    trajectory.append(std::sin(0.3 * k), VectorXd::Random(1), VectorXd::Random(1),
+                      k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
+  }
+  const InputLayout layout{.reward = false, .observation_size = 1};
+  const Index n = 12, linear = 3;  // two inputs and the constant
+  const EchoStateNetwork ensemble(
+      ReservoirOptions{.units = n, .members = 3, .direct_inputs = true, .seed = 2}, 2);
+  for (const double trace : {0.0, 0.6}) {
+    ValueOptions options{.discount = 0.8, .trace = trace, .washout = 5};
+    const double chosen =
+        fit_value(ensemble, layout, trajectory, options).diagnostics.relative_ridge;
+    options.solve = {.ridge = chosen, .scale = RidgeScale::relative};
+    VectorXd expected = VectorXd::Zero(ensemble.features());
+    for (Index member = 0; member < 3; ++member) {
+      const VectorXd w =
+          fit_value(member_of(ensemble, member), layout, trajectory, options).weights / 3.0;
+      expected.segment(member * n, n) = w.head(n);
+      expected.tail(linear) += w.tail(linear);
+    }
+    for (const bool choose : {false, true}) {
+      for (const Index rows : {4096, 97, 1}) {  // however the log comes
+        if (choose) options.solve = {.choose = true};
+        TrajectoryChunks chunks(trajectory, rows);
+        const ValueFit fit = fit_value(ensemble, layout, chunks, options);
+        EXPECT_EQ(fit.diagnostics.samples, 690);
+        EXPECT_LT((fit.weights - expected).norm(), 1e-10 * expected.norm()) << trace << rows;
+      }
+    }
+  }
+}
+
 TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
   Trajectory trajectory(1, 1);
   for (int k = 0; k < 300; ++k)
