@@ -108,7 +108,7 @@ TEST_F(Cli, CompareHasARowForEveryLearner) {
     } else {
       const std::string file = "bee-world/" + learner + "/learning_curve.csv";
       EXPECT_EQ(experiment["figures"],
-                (json::array({{{"name", "learning_curve"}, {"file", file}}})));
+                (json::array({{{"name", "learning_curve"}, {"file", file}, {"rows", 20}}})));
       EXPECT_TRUE(fs::exists(out / file));
     }
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "cli_fixture.h"
@@ -131,6 +134,141 @@ TEST_F(ReportCli, ShowsTheRestWhereSomeResultsCannotBeRead) {
   }
 }
 
+/// Which column each label of a chart draws, and in which colour: {"series": "y $blue"}.
+std::map<std::string, std::string> drawn(const ordered_json& chart) {
+  std::map<std::string, std::string> fields;
+  for (const ordered_json& layer : chart["spec"]["layer"]) {
+    const ordered_json& encoding = layer["encoding"];
+    if (!encoding.contains("color") || !encoding["color"].contains("datum")) continue;
+    const std::string label = encoding["color"]["datum"];
+    const ordered_json& labels = encoding["color"]["scale"]["domain"];
+    const auto place = std::find(labels.begin(), labels.end(), label) - labels.begin();
+    const std::string channel =
+        encoding.contains("y") && encoding["y"].contains("field") ? "y" : "x";
+    fields[label] =
+        encoding[channel]["field"].get<std::string>() + " " +
+        encoding["color"]["scale"]["range"][static_cast<std::size_t>(place)].get<std::string>();
+  }
+  return fields;
+}
+
+/// Of two problems: what is drawn under which name, against what.
+TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
+  const ordered_json metric = {{"paper", 1.52}, {"reference", 1.63}, {"median", 1.2},
+                               {"p05", 1.1},    {"p95", 1.3},        {"values", {1.1, 1.3}}};
+  ordered_json results = theorem();
+  ordered_json& bees = results["experiments"][0];
+  bees = {{"experiment", "bee-world"},
+          {"learner", "paper"},
+          {"seeds", 2},
+          {"first_seed", 0},
+          {"rank_deficient", 2},
+          {"metrics", {{"mean_nectar", metric}}},
+          {"figures",
+           {{{"name", "initial_flight"}, {"file", "flight.csv"}},
+            {{"name", "learning_curve"}, {"file", "curve.csv"}, {"learner", "iterated"}}}}};
+  ordered_json market = bees;
+  market["experiment"] = "market-maker";
+  market["timing"] = "departure";
+  market["metrics"] = {{"average_cost", metric}};
+  market["figures"] = {{{"name", "scatter"}, {"file", "scatter.csv"}},
+                       {{"name", "histogram"}, {"file", "histogram.csv"}}};
+  results["experiments"].push_back(market);
+  write("r/results.json", results.dump());
+  write("r/flight.csv", "step,nectar,value,position\n0,1,2,0.5\n1,1.5,3,0.6\n");
+  write("r/curve.csv", "steps,median,p05,p95,optimum\n100,1,0.9,1.1,1.63\n200,1.5,1.4,1.6,1.63\n");
+  write("r/scatter.csv", "inventory,action,optimal_action\n1,-0.4,-0.33\n2,-0.7,-0.66\n");
+  write("r/histogram.csv", "lower,upper,density,optimal_density\n-1,0,0.5,0.4\n0,1,0.5,0.4\n");
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  const ordered_json page = document("a.html");
+  const auto chart = [&](std::size_t section, const std::string& id) {
+    for (const ordered_json& figure : page["sections"][section]["figures"]) {
+      if (figure["id"] == id) return figure["charts"][0];
+    }
+    ADD_FAILURE() << id;
+    return ordered_json();
+  };
+  using Fields = std::map<std::string, std::string>;
+  EXPECT_EQ(drawn(chart(0, "bee-world-initial")),
+            (Fields{{"nectar collected", "nectar $blue"}, {"estimated value Wᵀx", "value $red"}}));
+  EXPECT_EQ(drawn(chart(0, "bee-world-learning")),
+            (Fields{{"median over the seeds", "median $blue"}, {"exact optimum", "optimum $ink"}}));
+  EXPECT_EQ(page["datasets"]["bee-world/optimum"]["values"], ordered_json::parse("[[1.63]]"));
+  EXPECT_EQ(page["datasets"]["bee-world/paper"]["values"], ordered_json::parse("[[1.52]]"));
+  EXPECT_EQ(page["datasets"]["bee-world/seeds"]["values"],
+            ordered_json::parse("[[0.0, 0.0], [1.1, 1.3]]"));
+  EXPECT_EQ(drawn(chart(1, "market-maker-departure-actions")),
+            (Fields{{"action of the improved policy", "action $blue"},
+                    {"optimal action", "optimal_action $red"}}));
+  EXPECT_EQ(drawn(chart(1, "market-maker-departure-stationary")),
+            (Fields{{"under the improved policy", "density $blue"},
+                    {"exact, under the optimal policy", "optimal_density $red"}}));
+  EXPECT_NE(page["sections"][0]["notes"].dump().find("2 of 2 fits were rank deficient"),
+            std::string::npos);
+}
+
+TEST_F(ReportCli, KeepsResultsApartAndTheirNumbersWhole) {
+  // The first in line cannot be shown; nothing of it may be seen in the second.
+  const auto flight = [](const std::string& nectar) {
+    return "step,nectar,value,position\n100000," + nectar + ",2,0.5\n100001," + nectar +
+           "5,3,0.6\n";
+  };
+  ordered_json results = theorem();
+  ordered_json& bees = results["experiments"][0];
+  bees = {{"experiment", "bee-world"},
+          {"learner", "paper"},
+          {"metrics", {{"mean_nectar", {{"values", {1.0}}}}}},
+          {"figures", {{{"name", "initial_flight"}, {"file", "flight.csv"}}}}};
+  write("r/b/results.json", results.dump());
+  write("r/b/flight.csv", flight("100000.1"));
+  bees["metrics"] = ordered_json::object();
+  write("r/a/results.json", results.dump());
+  write("r/a/flight.csv", flight("42"));
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  const ordered_json page = document("a.html");
+  ASSERT_EQ(page["sections"].size(), 1u);
+  EXPECT_EQ(page["sections"][0]["folder"], "b");
+  const ordered_json& values = page["datasets"]["bee-world/initial_flight"]["values"];
+  EXPECT_EQ(values[0], ordered_json::parse("[100000.0, 100001.0]"));
+  EXPECT_EQ(values[1], ordered_json::parse("[100000.1, 100000.15]"));
+}
+
+TEST_F(ReportCli, RunningMeansLeaveOutWhatIsNoNumber) {
+  std::string log = "nectar,move\n";
+  for (int k = 0; k < 100; ++k) log += k == 30 ? "nan,0\n" : "2,0\n";
+  write("r/log.csv", log);
+  write("r/results.json", ordered_json{{"version", "0.1.0"},
+                                       {"kind", "evaluation"},
+                                       {"environment", "bee-world"},
+                                       {"reward", "nectar"},
+                                       {"optimum", {{"mean_reward", 1.63}}},
+                                       {"figures",
+                                        {{{"name", "learnt"}, {"file", "log.csv"}},
+                                         {{"name", "initial"}, {"file", "log.csv"}}}}}
+                              .dump());
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  const ordered_json page = document("a.html");
+  const ordered_json& means = page["datasets"]["evaluate/learnt policy mean"]["values"][1];
+  ASSERT_GT(means.size(), 50u);
+  for (const ordered_json& mean : means) EXPECT_EQ(mean, 2.0);
+}
+
+TEST_F(ReportCli, ColumnsMayHaveAnyName) {
+  write("r/predictions.csv", "row,a.b[0],a.b[0]_predicted\n7,1,2\n8,3,4\n");
+  write("r/results.json",
+        ordered_json{{"version", "0.1.0"},
+                     {"kind", "forecast"},
+                     {"columns", {"a.b[0]"}},
+                     {"tested", 2},
+                     {"figures", {{{"name", "predictions"}, {"file", "predictions.csv"}}}}}
+            .dump());
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  const ordered_json page = document("a.html");
+  EXPECT_EQ(page["datasets"]["forecast/column_1"],
+            ordered_json::parse(R"({"columns": ["row", "series", "forecast"],
+                                    "values": [[7.0, 8.0], [1.0, 3.0], [2.0, 4.0]]})"));
+}
+
 TEST_F(ReportCli, RefusesWhatCannotBeShownAtAll) {
   expect_refused("report " + path("nowhere"), "nowhere", "is no directory");
   std::filesystem::create_directories(directory_ / "empty");
@@ -142,7 +280,8 @@ TEST_F(ReportCli, RefusesWhatCannotBeShownAtAll) {
   EXPECT_NE(bad.err.find("can be shown"), std::string::npos) << bad.err;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "a.html"));
   write_theorem("r");
-  expect_refused("report " + path("r") + " -o " + path("empty"), "is a directory");
+  expect_refused("report " + path("r") + " -o " + path("empty"), "must name a file");
+  expect_refused("report " + path("r") + " -o " + path("r/t/steps.csv"), "name another file");
 }
 
 TEST_F(ReportCli, ReadsNothingOutsideTheDirectory) {

@@ -34,6 +34,7 @@ export interface Section {
   text: string;
   command: string;
   version: string;
+  folder: string;
   notes: string[];
   tables: Table[];
   figures: Figure[];

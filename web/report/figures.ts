@@ -10,7 +10,7 @@ import type {Theme} from './theme';
 export class FigurePanel {
   readonly root: HTMLElement;
   private readonly frames: HTMLElement[] = [];
-  private views: View[] = [];
+  private views: (View | undefined)[] = [];
   private drawnIn: Theme | null = null;
 
   constructor(private readonly figure: Figure, private readonly report: Report) {
@@ -40,12 +40,16 @@ export class FigurePanel {
   async show(theme: Theme): Promise<void> {
     if (this.figure.missing || this.drawnIn === theme) return;
     this.drawnIn = theme;
-    this.views.forEach((view) => view.finalize());
+    this.views.forEach((view) => view?.finalize());
     this.views = [];
     for (const [i, chart] of this.figure.charts.entries()) {
       const frame = this.frames[i]!;
-      this.views.push(await draw(chart, datasetsOf(chart.spec), this.report, theme, frame));
-      frame.dataset.drawn = theme;
+      try {
+        this.views[i] = await draw(chart, datasetsOf(chart.spec), this.report, theme, frame);
+        frame.dataset.drawn = theme;
+      } catch (error) {  // one that cannot be drawn must not keep the others from it
+        frame.replaceChildren(element('p', {class: 'missing', role: 'note'}, `Not drawn: ${String(error)}`));
+      }
     }
   }
 

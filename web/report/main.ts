@@ -39,9 +39,15 @@ function repeat(section: Section): HTMLElement {
   return box;
 }
 
+/** Its title, with its folder where another section has the same. */
+function named(section: Section): string {
+  const same = report.sections.filter((other) => other.title === section.title).length > 1;
+  return same ? `${section.title} (${section.folder || '.'})` : section.title;
+}
+
 function show(section: Section): HTMLElement {
   const root = element('section', {id: section.id, 'aria-labelledby': `${section.id}-title`},
-    element('h2', {id: `${section.id}-title`}, section.title));
+    element('h2', {id: `${section.id}-title`}, named(section)));
   if (section.text) root.append(element('p', {class: 'lead'}, section.text));
   section.tables.forEach((data) => root.append(table(data)));
   if (section.notes.length > 0) {
@@ -65,7 +71,7 @@ function problems(): HTMLElement[] {
 function page(): void {
   document.title = report.title;
   const links = report.sections.map((section) =>
-    element('li', {}, element('a', {href: `#${section.id}`}, section.title)));
+    element('li', {}, element('a', {href: `#${section.id}`}, named(section))));
   const dark = button('', 'Light or dark', () => {
     theme = theme === 'dark' ? 'light' : 'dark';
     retheme();

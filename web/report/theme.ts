@@ -29,7 +29,8 @@ export function coloured<T>(value: T, theme: Theme): T {
     Object.entries(value).map(([key, item]) => [key, coloured(item as unknown, theme)])) as T;
 }
 
-export function configOf(theme: Theme): Config {
+/** For a chart in a frame so many pixels wide. */
+export function configOf(theme: Theme, width: number): Config {
   const ink = colour(theme, '$ink');
   const muted = colour(theme, '$muted');
   const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
@@ -46,14 +47,14 @@ export function configOf(theme: Theme): Config {
     },
     legend: {
       title: null, orient: 'top', direction: 'horizontal', labelColor: ink, labelFontSize: 12,
-      labelLimit: 320, symbolStrokeWidth: 2.5, columns: {expr: 'width < 420 ? 1 : width < 700 ? 2 : 4'}, symbolOpacity: 1,
+      labelLimit: 320, symbolStrokeWidth: 2.5, columns: width < 520 ? 1 : width < 800 ? 2 : 4, symbolOpacity: 1,
     },
     line: {strokeWidth: 1.6, strokeJoin: 'round'},
     boxplot: {median: {color: ink}},
   };
 }
 
-/** The reader's choice, else the system's. */
+/** The system's. */
 export function startingTheme(): Theme {
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 }

@@ -18,7 +18,7 @@ const figures = [
   'convergence-theorem-2-slopes', 'online-bee-world-distance', 'online-bee-world-lemma',
   'online-control-nectar', 'forecasting-mackey-glass', 'forecasting-narma10', 'forecasting-lorenz',
   'forecasting-memory', 'learn-value', 'learn-calibration', 'evaluate-reward', 'evaluate-log-calibration',
-  'forecast-x',
+  'forecast-column_1',
 ];
 
 const folder = temporaryFolder();
@@ -75,6 +75,9 @@ describe('a report of everything', () => {
           const canvas = await chart.$('canvas');
           expect(canvas, await chart.getAttribute('aria-label') ?? '').not.toBeNull();
           expect(await canvas!.evaluate(colours), await chart.getAttribute('aria-label') ?? '').toBeGreaterThan(8);
+          const corner = await canvas!.evaluate((drawing) =>
+            [...(drawing as HTMLCanvasElement).getContext('2d')!.getImageData(1, 1, 1, 1).data.slice(0, 3)]);
+          expect(corner).toEqual(theme === 'dark' ? [0x17, 0x1c, 0x24] : [0xff, 0xff, 0xff]);
           const box = await canvas!.boundingBox();
           expect(box!.width).toBeGreaterThan(200);
           expect(box!.x + box!.width).toBeLessThanOrEqual(width);

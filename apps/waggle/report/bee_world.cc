@@ -125,7 +125,7 @@ void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experime
                   flight_map(builder, "with its sign corrected", reference, "flow_position")});
   const Reward reward{"mean_nectar", {"mean nectar per step"}};
   add_ridge_path(builder, reward);
-  add_learning_curve(builder, reward, best);
+  add_learning_curves(builder, reward, {{best}});
 }
 
 }  // namespace waggle::app

@@ -11,7 +11,7 @@ namespace waggle::app {
 /// light or dark; both are told apart by the colour-blind.
 namespace colour {
 inline constexpr const char* kMeasured = "$blue";  ///< what happened
-inline constexpr const char* kEstimate = "$red";   ///< what was learnt
+inline constexpr const char* kEstimate = "$red";   ///< what was learnt, or what it is held against
 inline constexpr const char* kExact = "$ink";      ///< exact solutions
 inline constexpr const char* kPaper = "$purple";   ///< what the paper prints
 inline constexpr const char* kOther = "$green";    ///< a third of its kind

@@ -52,9 +52,12 @@ struct Section {
   std::string text;
   std::string command;             ///< that repeats it
   std::string version;             ///< of the program that ran it
+  std::string folder;              ///< where its results are, below the directory of the report
   std::vector<std::string> notes;  ///< warnings
   std::vector<ReportTable> tables;
   std::vector<ReportFigure> figures;
+  std::map<std::string, Columns>
+      datasets;                    ///< that its charts name, by names beginning with its id
   nlohmann::ordered_json options;  ///< that made it
 };
 
@@ -62,7 +65,6 @@ struct Section {
 struct Document {
   std::string title;
   std::vector<Section> sections;
-  std::map<std::string, Columns> datasets;
   std::vector<std::string> problems;  ///< files that could not be read
 };
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 #include "results.h"
 #include "sections.h"
 
@@ -78,7 +77,7 @@ std::string seeds_of(const ordered_json& experiment) {
 
 std::string range_of(const ordered_json& metric) {
   const auto low = number_in(metric, "p05"), high = number_in(metric, "p95");
-  return low && high ? shown(low) + " – " + shown(high) : "";
+  return low && high && *low < *high ? shown(low) + " – " + shown(high) : "";
 }
 
 ReportTable result_table(const ordered_json& experiment) {
@@ -115,6 +114,11 @@ void add_notes(const ordered_json& experiment, std::vector<std::string>& notes) 
     notes.push_back(fmt::format("'{}' lost the system for {} of {:.0f} seeds; they are left out.",
                                 learner, diverged, seeds));
   }
+  if (const double fits = number_in(experiment, "rank_deficient").value_or(0); fits > 0) {
+    notes.push_back(
+        fmt::format("'{}', {:.0f} of {:.0f} fits were rank deficient; the ridge decides the rest.",
+                    learner, fits, seeds));
+  }
   for (const auto& [warning, count] : member_of(experiment, "warnings").items()) {
     notes.push_back(
         fmt::format("'{}', {} of {:.0f} seeds: {}.", learner, count.dump(), seeds, warning));
@@ -142,7 +146,6 @@ void add_distribution(SectionBuilder& builder, const std::vector<const ordered_j
     names.push_back(text_in(*learner, "learner"));
   }
   const ordered_json& metric = learners.front()->at("metrics").at(name);
-  const ordered_json& labels = learners.front()->value("labels", ordered_json::object());
   const bool bees = name == "mean_nectar";
   builder.figure(
       {"seeds", learners.size() > 1 ? "Every learner, every seed" : "Every seed", "",
@@ -155,7 +158,7 @@ void add_distribution(SectionBuilder& builder, const std::vector<const ordered_j
           const Axis x{bees ? "mean nectar per step" : "average cost per step"};
           // The learner's name from its place: datasets hold numbers only.
           const ordered_json name_of = {
-              {{"calculate", names.dump() + "[datum.learner]"}, {"as", "name"}}};
+              {{"calculate", names.dump(-1, ' ', true) + "[datum.learner]"}, {"as", "name"}}};
           const ordered_json y = {
               {"field", "name"}, {"type", "nominal"}, {"sort", names}, {"title", "learner"}};
           std::vector<Layer> layers = {{data,
@@ -234,7 +237,18 @@ void add_comparison(Document& document, const ordered_json& results,
                     const std::vector<const ordered_json*>& learners,
                     const std::filesystem::path& folder) {
   const ordered_json& first = *learners.front();
-  SectionBuilder builder(document, "compare-" + folder_name(first), folder, ordered_json::array());
+  ordered_json listed = ordered_json::array();
+  std::vector<LearningCurve> curves;
+  for (const ordered_json* learner : learners) {
+    for (ordered_json entry :
+         member_of(*learner, "figures")) {  // under a name of the learner's own
+      curves.push_back(
+          {text_in(*learner, "learner"), fmt::format("learning_curve_{}", curves.size())});
+      entry["name"] = curves.back().file;
+      listed.push_back(std::move(entry));
+    }
+  }
+  SectionBuilder builder(document, "compare-" + folder_name(first), folder, listed);
   builder.section.title = kind_of(first).title + ": all learners";
   builder.section.text =
       "The same number of steps and the same size of reservoir for all of them. None knows the "
@@ -261,6 +275,11 @@ void add_comparison(Document& document, const ordered_json& results,
   table.rows.push_back({"exact optimum", shown(number_in(metric, "reference")), ""});
   builder.section.tables.push_back(std::move(table));
   add_distribution(builder, learners);
+  const bool bees = name == "mean_nectar";
+  if (!curves.empty()) {
+    add_learning_curves(
+        builder, {name, {bees ? "mean nectar per step" : "average cost per step", !bees}}, curves);
+  }
   builder.finish();
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-
 #include "sections.h"
 
 namespace waggle::app {
@@ -68,8 +67,8 @@ ChartPlan memory(const std::string& units) {
 
 void add_forecasting_figures(SectionBuilder& builder) {
   builder.figure({"mackey-glass", "Mackey–Glass, ten steps ahead", "",
-                  "The prediction hides the series: its error, beside it, is some hundred thousand "
-                  "times smaller."},
+                  "The prediction hides the series: its error, beside it, is tens of thousands "
+                  "of times smaller."},
                  {prediction("mackey_glass_10"), error_of("mackey_glass_10")});
   builder.figure(
       {"narma10", "NARMA10", "",
@@ -119,28 +118,34 @@ void add_forecast(Document& document, const ordered_json& results,
     table.rows.back().push_back(valid ? fmt::format("{:g}", *valid) : "");
   }
   builder.section.tables.push_back(std::move(table));
+  int index = 0;
   for (const ordered_json& column : columns) {
     if (!column.is_string()) continue;
     const std::string name = column;
-    FigureFile file{"predictions", {"row", name}, 5000};
+    FigureFile file{"predictions", {"row", name}, 5000, true};
     if (tested) file.columns.push_back(name + "_predicted");
     if (loop) file.columns.push_back(name + "_closed_loop");
+    // Under names of our own: a column's may be anything, and Vega reads some as paths.
+    const std::string own = fmt::format("column_{}", ++index);
     builder.figure(
-        {name, fmt::format("{} and its forecast", name), "",
+        {own, fmt::format("{} and its forecast", name), "",
          loop ? "The free run is fed on its own predictions from the end of the training part; the "
                 "other forecasts see the series up to the step they start from."
               : "Each forecast sees the series up to the step it starts from."},
         {{"", {file}, [&](const std::vector<Loaded>& files) {
-            const std::string& data = files[0].data;
-            std::vector<Layer> layers = {{data, "line", "row", name, "series", colour::kExact}};
-            if (tested) {
-              layers.push_back({data, "line", "row", name + "_predicted", "forecast",
-                                colour::kEstimate, kDashed});
-            }
-            if (loop) {
-              layers.push_back(
-                  {data, "line", "row", name + "_closed_loop", "free run", colour::kOther});
-            }
+            Columns shown{{"row", "series"},
+                          {files[0].columns.at("row"), files[0].columns.at(name)}};
+            std::vector<Layer> layers = {{"", "line", "row", "series", "series", colour::kExact}};
+            const auto add = [&](const std::string& field, const std::string& label,
+                                 const std::string& from, const char* colour) {
+              shown.names.push_back(field);
+              shown.values.push_back(files[0].columns.at(from));
+              layers.push_back({"", "line", "row", field, label, colour});
+            };
+            if (tested) add("forecast", "forecast", name + "_predicted", colour::kEstimate);
+            if (loop) add("free_run", "free run", name + "_closed_loop", colour::kOther);
+            const std::string data = builder.dataset(own, std::move(shown));
+            for (Layer& layer : layers) layer.data = data;
             return layered({"row"}, {name}, layers, 280);
           }}});
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "sections.h"
@@ -38,9 +41,18 @@ ChartPlan inventory_of(const std::string& title, const std::string& column,
   return {title,
           {{"inventory", {"step", "initial_policy", "improved_policy"}, 5000}},
           [=](const std::vector<Loaded>& files) {
-            return layered(
+            auto spec = layered(
                 {"time step"}, kInventory,
-                {{files[0].data, "line", "step", column, "", colour, {{"strokeWidth", 0.7}}}}, 180);
+                {{files[0].data, "line", "step", column, "", colour, {{"strokeWidth", 0.7}}}}, 240);
+            // The same scale for both policies, or the tamed inventory looks as wild as the other.
+            double most = 0.0;
+            for (const char* name : {"initial_policy", "improved_policy"}) {
+              for (const double y : files[0].columns.at(name)) {
+                if (std::isfinite(y)) most = std::max(most, std::abs(y));
+              }
+            }
+            spec["layer"][0]["encoding"]["y"]["scale"] = {{"domain", {-most, most}}};
+            return spec;
           }};
 }
 
@@ -124,7 +136,7 @@ void add_market_maker_figures(SectionBuilder& builder, const ordered_json& exper
   const Reward reward{"average_cost", {"average cost per step", true}};
   std::string best = text_in(builder.listing("learning_curve"), "learner");
   add_ridge_path(builder, reward);
-  add_learning_curve(builder, reward, best.empty() ? "best learner" : best);
+  add_learning_curves(builder, reward, {{best.empty() ? "best learner" : best}});
 }
 
 }  // namespace waggle::app

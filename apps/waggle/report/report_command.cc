@@ -35,14 +35,15 @@ struct ReportCommand {
   void run() const;
 };
 
-/// All results.json in a directory and below, in the order of their paths.
-std::vector<std::filesystem::path> find_results(const std::filesystem::path& directory) {
+/// All files in a directory and below that may be read, in the order of their paths.
+std::vector<std::filesystem::path> find_files(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> found;
   std::error_code failed;
   const auto options = std::filesystem::directory_options::skip_permission_denied;
   for (auto it = std::filesystem::recursive_directory_iterator(directory, options, failed);
        !failed && it != std::filesystem::recursive_directory_iterator(); it.increment(failed)) {
-    if (it->path().filename() == "results.json") found.push_back(it->path());
+    const auto& path = it->path();
+    if (path.extension() == ".csv" || path.filename() == "results.json") found.push_back(path);
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -99,30 +100,36 @@ void ReportCommand::run() const {
   require(!page.empty(),
           "this waggle was built without its pages; configure it with -DWAGGLE_BUILD_WEB=ON");
   require(std::filesystem::is_directory(directory), "'{}' is no directory", directory.string());
-  require(!std::filesystem::is_directory(out), "--out '{}': is a directory; name a file",
+  require(!out.empty() && !std::filesystem::is_directory(out), "--out '{}': must name a file",
           out.string());
-  const auto paths = find_results(directory);
+  std::vector<std::filesystem::path> paths = find_files(directory);
+  require_output(out, paths);
+  std::erase_if(paths, [](const auto& path) { return path.filename() != "results.json"; });
   require(!paths.empty(),
           "'{}' has no results.json in it or below; write one, for example with `waggle reproduce "
           "bee-world --out {}`",
           directory.string(), directory.string());
-  if (out.has_parent_path()) require_writable_directory(out.parent_path());
 
   Document document;
   document.title = "waggle report";
   for (const auto& path : paths) {
-    const std::string name = std::filesystem::relative(path, directory).string();
+    const std::filesystem::path name = path.lexically_relative(directory);
     const std::size_t before = document.sections.size();
+    const auto refuse = [&](const std::string& why) {
+      document.sections.resize(before);
+      document.problems.push_back(fmt::format("{}: {}", printable(name.string()), why));
+    };
     try {
       add_results(document, path);
     } catch (const Error& error) {
-      document.problems.push_back(fmt::format("{}: {}", printable(name), error.what()));
+      refuse(error.what());
     } catch (const ordered_json::exception&) {
-      document.sections.resize(before);
-      document.problems.push_back(
-          fmt::format("{}: it is not as waggle writes it; run its command again", printable(name)));
+      refuse("it is not as waggle writes it; run its command again");
     } catch (const std::filesystem::filesystem_error&) {
-      document.problems.push_back(fmt::format("{}: it cannot be read", printable(name)));
+      refuse("it cannot be read");
+    }
+    for (std::size_t i = before; i < document.sections.size(); ++i) {
+      document.sections[i].folder = printable(name.parent_path().string());
     }
   }
   for (const std::string& problem : document.problems) fmt::print(stderr, "waggle: {}\n", problem);

@@ -95,16 +95,22 @@ void add_calibration(SectionBuilder& builder) {
         }}});
 }
 
-/// The mean of a log's rewards over the last steps.
+/// The mean of a log's rewards over the last steps; those that are no numbers do not count.
 Columns running_mean(const std::vector<double>& rewards, std::size_t window) {
   Columns means{{"step", "mean"}, {{}, {}}};
-  double sum = 0.0;
+  const std::size_t stride = std::max<std::size_t>(1, window / 10);
+  double sum = 0.0, count = 0.0;
+  const auto add = [&](double reward, double sign) {
+    if (!std::isfinite(reward)) return;
+    sum += sign * reward;
+    count += sign;
+  };
   for (std::size_t k = 0; k < rewards.size(); ++k) {
-    sum += rewards[k];
-    if (k >= window) sum -= rewards[k - window];
-    if (k + 1 < window || (k + 1) % std::max<std::size_t>(1, window / 10) != 0) continue;
+    add(rewards[k], 1.0);
+    if (k >= window) add(rewards[k - window], -1.0);
+    if (k + 1 < window || (k + 1) % stride != 0 || count == 0.0) continue;
     means.values[0].push_back(static_cast<double>(k + 1));
-    means.values[1].push_back(sum / static_cast<double>(window));
+    means.values[1].push_back(sum / count);
   }
   return means;
 }

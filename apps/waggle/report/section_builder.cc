@@ -1,6 +1,7 @@
 #include "section_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -96,13 +97,17 @@ Loaded SectionBuilder::load(const FigureFile& file, std::vector<std::string>& no
   require(!rows.is_number_unsigned() || rows == columns.rows(),
           "'{}' has {} rows where {} were written", relative.string(), columns.rows(), rows.dump());
   for (std::size_t c = 0; c < refused.size(); ++c) {
+    const auto& values = columns.values[c];
+    require(file.may_be_empty || std::any_of(values.begin(), values.end(),
+                                             [](double value) { return std::isfinite(value); }),
+            "'{}' has no number in its column '{}'", relative.string(), columns.names[c]);
     if (refused[c] == 0) continue;
     notes.push_back(fmt::format("{} of {} values of '{}' in {} are not numbers; they are left out.",
                                 refused[c], columns.rows(), columns.names[c], relative.string()));
   }
   thin(columns, file.most_rows);
   const std::string data = dataset(file.name, std::move(columns));
-  return {data, document_.datasets.at(data)};
+  return {data, section.datasets.at(data)};
 }
 
 void SectionBuilder::figure(FigureText text, const std::vector<ChartPlan>& charts) {
@@ -129,7 +134,7 @@ void SectionBuilder::figure(FigureText text, const std::vector<ChartPlan>& chart
 
 std::string SectionBuilder::dataset(const std::string& name, Columns columns) {
   const std::string key = section.id + "/" + name;
-  Columns& kept = document_.datasets[key];
+  Columns& kept = section.datasets[key];
   for (std::size_t c = 0; c < columns.names.size(); ++c) {
     if (std::find(kept.names.begin(), kept.names.end(), columns.names[c]) != kept.names.end())
       continue;

@@ -16,6 +16,7 @@ struct FigureFile {
   std::string name;
   std::vector<std::string> columns;
   std::size_t most_rows = 1'000'000;  ///< evenly spaced ones are kept of more
+  bool may_be_empty = false;          ///< whether a column may be without a number
 };
 
 /// A file that was read: its name among the document's datasets and what is in it.

@@ -39,6 +39,11 @@ struct Reward {
 /// Error and reward against λ.
 void add_ridge_path(SectionBuilder& builder, const Reward& reward);
 /// The reward of each round of data, and of the optimum.
-void add_learning_curve(SectionBuilder& builder, const Reward& reward, const std::string& learner);
+struct LearningCurve {
+  std::string learner;
+  std::string file = "learning_curve";  ///< as it is listed
+};
+void add_learning_curves(SectionBuilder& builder, const Reward& reward,
+                         const std::vector<LearningCurve>& curves);
 
 }  // namespace waggle::app

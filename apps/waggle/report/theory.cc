@@ -27,50 +27,56 @@ void add_ridge_path(SectionBuilder& builder, const Reward& reward) {
                                       220);
                      }};
   };
-  builder.figure(
-      {"ridge", "How much to regularise", "",
-       "The cross-validated error, which needs the log alone, and what the greedy policy "
-       "then earns, which needs the system. Where the first is low the second is good: so "
-       "λ can be chosen before anything is flown."},
-      {against("cross-validated error", {"error", true}, "error", colour::kMeasured),
-       against(reward.axis.title, reward.axis, reward.column, colour::kEstimate)});
+  builder.figure({"ridge", "How much to regularise", "",
+                  "The cross-validated error, which the log alone can tell, and what the greedy "
+                  "policy then earns, "
+                  "which is what one wants to know and takes a run of the system for each λ. The "
+                  "first is smooth "
+                  "and the second is not: one run of one seed is a noisy judge."},
+                 {against("cross-validated error", {"error", true}, "error", colour::kMeasured),
+                  against(reward.axis.title, reward.axis, reward.column, colour::kEstimate)});
 }
 
-void add_learning_curve(SectionBuilder& builder, const Reward& reward, const std::string& learner) {
-  builder.figure({"learning", fmt::format("Learning in rounds: learner '{}'", learner), "",
+void add_learning_curves(SectionBuilder& builder, const Reward& reward,
+                         const std::vector<LearningCurve>& curves) {
+  std::vector<ChartPlan> plans;
+  for (const LearningCurve& curve : curves) {
+    plans.push_back({"learner '" + curve.learner + "'",
+                     {{curve.file, {"steps", "median", "p05", "p95", "optimum"}}},
+                     [&reward](const std::vector<Loaded>& files) {
+                       const std::string& data = files[0].data;
+                       return layered({"steps of experience"}, reward.axis,
+                                      {{data,
+                                        "area",
+                                        "steps",
+                                        "p05",
+                                        "",
+                                        colour::kMeasured,
+                                        {{"opacity", 0.25}},
+                                        {{"y2", {{"field", "p95"}}}}},
+                                       {data,
+                                        "line",
+                                        "steps",
+                                        "median",
+                                        "median over the seeds",
+                                        colour::kMeasured,
+                                        {{"point", {{"size", 20}}}}},
+                                       {data, "line", "steps", "optimum", "exact optimum",
+                                        colour::kExact, kDashed}});
+                     }});
+  }
+  builder.figure({"learning", "Learning in rounds", "",
                   "What each round of data earned: it is collected by the policy learnt from the "
                   "rounds before, "
                   "some of its actions still at random. The band holds nine in ten seeds."},
-                 {{"",
-                   {{"learning_curve", {"steps", "median", "p05", "p95", "optimum"}}},
-                   [&](const std::vector<Loaded>& files) {
-                     const std::string& data = files[0].data;
-                     return layered({"steps of experience"}, reward.axis,
-                                    {{data,
-                                      "area",
-                                      "steps",
-                                      "p05",
-                                      "",
-                                      colour::kMeasured,
-                                      {{"opacity", 0.25}},
-                                      {{"y2", {{"field", "p95"}}}}},
-                                     {data,
-                                      "line",
-                                      "steps",
-                                      "median",
-                                      "median over the seeds",
-                                      colour::kMeasured,
-                                      {{"point", {{"size", 20}}}}},
-                                     {data, "line", "steps", "optimum", "exact optimum",
-                                      colour::kExact, kDashed}});
-                   }}});
+                 plans);
 }
 
 void add_bias_figures(SectionBuilder& builder) {
   builder.figure({"bias", "Error of the curvature of the value", "",
-                  "LSTD's error falls with the square root of the data; that of the Bellman "
-                  "residual stays where "
-                  "it is: the noise of the next state enters its squares and biases it."},
+                  "LSTD's error should fall with the square root of the data, and that of the "
+                  "Bellman residual stay "
+                  "where it is: the noise of the next state enters its squares and biases it."},
                  {{"",
                    {{"bias", {"steps", "lstd_error", "bellman_residual_error"}}},
                    [](const std::vector<Loaded>& files) {
@@ -120,13 +126,15 @@ ChartPlan scaling(SectionBuilder& builder, const std::string& title, const std::
                   const std::string& x, const std::string& x_title, const std::string& y) {
   return {
       title, {{file, {x, y}}}, [&builder, file, x, x_title, y](const std::vector<Loaded>& files) {
+        std::vector<Layer> layers = {
+            {files[0].data, "point", x, y, "one seed", colour::kMeasured, {{"size", 18}}}};
         Fit fit = fit_line(files[0].columns, x, y);
-        const std::string label = fmt::format("fitted: error ∝ {}^{:.2f}", x, fit.slope);
-        return layered(
-            {x_title, true, false, "~s"}, {"root mean square error", true},
-            {{files[0].data, "point", x, y, "one seed", colour::kMeasured, {{"size", 18}}},
-             {builder.dataset(file + "_fit", std::move(fit.ends)), "line", x, "fit", label,
-              colour::kEstimate}});
+        if (fit.ends.rows() > 0) {
+          layers.push_back({builder.dataset(file + "_fit", std::move(fit.ends)), "line", x, "fit",
+                            fmt::format("fitted: error ∝ {}^{:.2f}", x, fit.slope),
+                            colour::kEstimate});
+        }
+        return layered({x_title, true, false, "~s"}, {"root mean square error", true}, layers);
       }};
 }
 
