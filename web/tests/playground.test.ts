@@ -1,7 +1,7 @@
 // The playground as a visitor meets it, in a real browser.
 
-import {execFileSync, spawn} from 'node:child_process';
-import {readFileSync} from 'node:fs';
+import {execFileSync, spawn, spawnSync} from 'node:child_process';
+import {closeSync, existsSync, openSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {gzipSync} from 'node:zlib';
@@ -128,10 +128,12 @@ describe('a visitor', () => {
     await flown(page, 'greedy', 500);
     expect(await number(page, 'mean')).toBeGreaterThan(1.4);
     await page.click('#pause');
+    await page.waitForTimeout(200);  // numbers are shown every 50 ms, the last ones too
     const paused = await page.evaluate(() => document.body.dataset['steps']);
     await page.waitForTimeout(400);
     expect(await page.evaluate(() => document.body.dataset['steps'])).toBe(paused);
     await page.click('#learn');  // goes on too, as a visitor expects who wants to see something
+    await page.waitForFunction((before) => Number(document.body.dataset['steps']) < Number(before), paused);
     await flown(page, 'greedy', 10);
     expect(await text(page, 'pause')).toBe('Pause');
     await page.click('#pause');
@@ -409,6 +411,15 @@ describe('the same bee', () => {
 });
 
 describe('waggle play', () => {
+  test.runIf(existsSync('/dev/full'))('does not serve where it cannot say so', () => {
+    const full = openSync('/dev/full', 'w');
+    const {status, stderr} = spawnSync(program, ['play', '--no-browser'],
+      {stdio: ['ignore', full, 'pipe'], encoding: 'utf8', timeout: 10_000});
+    closeSync(full);
+    expect(status).toBe(1);
+    expect(stderr).toBe('waggle: cannot write to the standard output: No space left on device\n');
+  });
+
   test('serves the page to this machine, and ends on Ctrl-C', async () => {
     const server = spawn(program, ['play', '--no-browser'], {stdio: ['ignore', 'pipe', 'inherit']});
     const ended = new Promise<number | null>((resolve) => server.on('exit', resolve));
@@ -423,8 +434,10 @@ describe('waggle play', () => {
     const complaint = new Promise<string>((resolve) => second.stderr.once('data', (data: Buffer) => resolve(data.toString())));
     expect(await new Promise((resolve) => second.on('exit', resolve))).toBe(2);
     expect(await complaint).toBe(`waggle: port = ${port}: is in use or not allowed; take another, or 0 for any that is free\n`);
+    const begin = performance.now();
     server.kill('SIGINT');
     expect(await ended).toBe(130);
+    expect(performance.now() - begin).toBeLessThan(3000);  // though the browser keeps its connection
     await page.close();
   });
 });
