@@ -1,8 +1,8 @@
 #include "play_command.h"
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <waggle/error.h>
@@ -37,18 +38,19 @@ constexpr const char* kOpener = "xdg-open";
 #endif
 
 /// Shows the address in the person's browser. Whether that worked is the browser's affair: the
-/// address is printed anyway.
-void open_browser(std::string address) {
+/// address is printed anyway. Returns the opener's process, 0 if there is none.
+pid_t open_browser(std::string address) {
   posix_spawn_file_actions_t quiet;
-  if (posix_spawn_file_actions_init(&quiet) != 0) return;
+  if (posix_spawn_file_actions_init(&quiet) != 0) return 0;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_RDWR, 0);
   }
   std::string opener = kOpener;
   char* arguments[] = {opener.data(), address.data(), nullptr};
   pid_t child = 0;
-  posix_spawnp(&child, kOpener, &quiet, nullptr, arguments, environ);
+  if (posix_spawnp(&child, kOpener, &quiet, nullptr, arguments, environ) != 0) child = 0;
   posix_spawn_file_actions_destroy(&quiet);
+  return child;
 }
 
 struct PlayCommand {
@@ -71,6 +73,8 @@ struct PlayCommand {
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
+    // A browser keeps its connection for the next page; the end waits for it no longer than this.
+    server.set_keep_alive_timeout(1);
     server.Get("/", [page](const httplib::Request&, httplib::Response& response) {
       response.set_header("Cache-Control", "no-store");
       response.set_content(page.data(), page.size(), "text/html; charset=utf-8");
@@ -84,11 +88,13 @@ struct PlayCommand {
     }
     heed_interrupts();
     const std::string address = fmt::format("http://{}:{}/", kHost, port);
-    fmt::print("The playground is at {} until you press Ctrl-C.\n", address);
-    std::fflush(stdout);
+    print(fmt::format("The playground is at {} until you press Ctrl-C.\n", address));
     std::thread serving([&server] { server.listen_after_bind(); });
-    if (!no_browser) open_browser(address);
-    while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    pid_t opener = no_browser ? 0 : open_browser(address);
+    while (!interrupted()) {
+      if (opener > 0 && waitpid(opener, nullptr, WNOHANG) != 0) opener = 0;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
     server.stop();
     serving.join();
   }

@@ -6,13 +6,14 @@ import {Chart} from './charts';
 import type {Flight, Flown} from './core';
 import {RingView, SHOWN_STEPS, StripView} from './field_view';
 import {MemoryView} from './memory_view';
-import {element, note, reducedMotion, show, whole} from './page';
-import {DEFAULTS, beeSettings} from './settings';
+import {element, message, note, reducedMotion, show, whole} from './page';
+import {beeSettings} from './settings';
 import type {Settings} from './settings';
 import {Sliders} from './sliders';
 import type {SliderName} from './sliders';
 import {Timeline} from './timeline';
 import type {Step} from './timeline';
+import {CoreLost} from './worker_client';
 
 const OPENING_SECONDS = 3;    // of random flight before it learns by itself
 const EXPLORING_STEPS = 200;  // between two solves while it keeps learning
@@ -20,6 +21,9 @@ const AHEAD_SECONDS = 0.25;   // of steps that wait to be shown
 const CHART_MILLISECONDS = 50;
 const SETTLE_MILLISECONDS = 200;
 const MEAN_STEPS = 1500;      // back to which the means are drawn
+// It follows the nectar when the mean of so many steps is so much above the 1 of a random flight,
+// until it falls to less.
+const FOLLOWING = {steps: 100, mean: 1.25, less: 1.15};
 
 export class BeePage {
   private readonly timeline = new Timeline();
@@ -32,9 +36,11 @@ export class BeePage {
   private memory: Float32Array = new Float32Array();
   private optimum = NaN;
   private experience = 0;
-  private hasLearnt = false;
+  private learntFrom = 0;              // steps; 0 before anything was learnt
   private flight: Flight = 'random';
   private keepLearning = false;
+  private following = false;           // the nectar, as its mean shows
+  private busy = false;
   private explored = 0;
   private playing = true;
   private asking = false;              // steps are on their way
@@ -45,8 +51,9 @@ export class BeePage {
   private changing = 0;                // a timer: sliders are heard when they rest
   private newWorld = false;            // and whether they have changed the world
 
-  constructor(private readonly core: CoreClient, private readonly settings: Settings,
-              private readonly changed: () => void) {
+  /** `standard` are the settings to start over with. */
+  constructor(private core: CoreClient, private readonly settings: Settings,
+              private readonly standard: Settings, private readonly changed: () => void) {
     this.sliders = new Sliders(settings, (name) => this.slide(name));
     this.nectarChart = new Chart(element('nectar-chart', HTMLElement), {
       xLabel: 'step', yLabel: 'nectar', height: 190, yRange: [0, 2.05],
@@ -60,32 +67,47 @@ export class BeePage {
               {label: 'at random', colour: 'random', dash: [2, 3]}],
     });
     this.button('fly-random', () => this.flyAs('random'));
-    this.button('learn', () => this.learnThenFly());
+    this.button('learn', () => {
+      this.learnThenFly();
+      this.setPlaying(true);
+    });
     this.button('fly-greedy', () => this.flyAs('greedy'));
     this.button('keep-learning', () => this.flyAs('exploring'));
     this.button('pause', () => this.setPlaying(!this.playing));
     this.button('reset', () => this.reset());
-    if (!core.live) this.sliders.disable(['speed']);
-    element('keep-learning', HTMLButtonElement).disabled = !core.live;
-    if (reducedMotion() && settings.speed === DEFAULTS.speed) {
-      settings.speed = 4;
-      this.sliders.update();
-    }
+    this.allowWhatIsLive();
   }
 
   start(): void {
     this.setFlight('random');
-    this.later(async () => {
-      await this.open();
-      await this.fill();
-    });
-    void this.tellStory();
+    this.begin();
     requestAnimationFrame((time) => this.frame(time));
+  }
+
+  /** The core is no more; what is asked from now on is asked of this one, from the beginning. */
+  replaceCore(core: CoreClient): void {
+    this.core = core;
+    this.allowWhatIsLive();
+    this.begin();
   }
 
   redraw(): void {
     this.nectarChart.redraw();
     this.meanChart.redraw();
+  }
+
+  private allowWhatIsLive(): void {
+    if (!this.core.live) this.sliders.disable(['speed']);
+    element('keep-learning', HTMLButtonElement).disabled = !this.core.live;
+  }
+
+  private begin(): void {
+    this.later(async () => {
+      await this.open();
+      await this.fill();
+    });
+    this.setPlaying(true);
+    void this.tellStory();
   }
 
   /** Without a click: a random flight, one solve, and what it was good for. */
@@ -105,7 +127,7 @@ export class BeePage {
   /** Does something with the core after all that was asked before. */
   private later(work: () => Promise<void>): void {
     this.work = this.work.then(work).catch((error: unknown) => {
-      note([`That did not work: ${error instanceof Error ? error.message : String(error)}`]);
+      if (!(error instanceof CoreLost)) note([`That did not work: ${message(error)}`]);
       this.setBusy(false);
     });
   }
@@ -115,7 +137,7 @@ export class BeePage {
     this.timeline.clear();
     this.memory = new Float32Array();
     this.experience = 0;
-    this.hasLearnt = false;
+    this.learntFrom = 0;
     show('solve-time', '–');
     show('optimum', this.optimum.toFixed(2));
     this.setFlight('random');
@@ -148,7 +170,7 @@ export class BeePage {
   private async solve(): Promise<void> {
     this.setBusy(true);
     const learnt = await this.core.call('learn');
-    this.hasLearnt = true;
+    this.learntFrom = Math.min(learnt.experience, this.settings.steps);
     this.setBusy(false);
     show('solve-time', `${whole(learnt.milliseconds)} ms`);
   }
@@ -165,7 +187,7 @@ export class BeePage {
 
   private flyAs(flight: Flight): void {
     this.later(async () => {
-      if (flight !== 'random' && !this.hasLearnt) {
+      if (flight !== 'random' && this.learntFrom === 0) {
         await this.gather();
         await this.solve();
       }
@@ -177,15 +199,11 @@ export class BeePage {
   }
 
   private reset(): void {
-    Object.assign(this.settings, {...DEFAULTS, tab: this.settings.tab, theme: this.settings.theme,
+    Object.assign(this.settings, {...this.standard, tab: this.settings.tab, theme: this.settings.theme,
                                   timing: this.settings.timing});
     this.sliders.update();
     this.changed();
-    this.later(async () => {
-      await this.open();
-      await this.fill();
-    });
-    void this.tellStory();
+    this.begin();
   }
 
   private slide(name: SliderName): void {
@@ -204,7 +222,7 @@ export class BeePage {
   /** Learns again by the sliders, in a new world if that has changed, and goes on as before. */
   private async relearn(newWorld: boolean): Promise<void> {
     const flight = this.flight;
-    const learnt = this.hasLearnt;
+    const learnt = this.learntFrom > 0;
     if (newWorld) await this.open();
     else this.optimum = await this.core.call('setLearner', beeSettings(this.settings));
     show('optimum', this.optimum.toFixed(2));
@@ -224,14 +242,23 @@ export class BeePage {
     for (const id of ['fly-random', 'fly-greedy', 'keep-learning']) {
       element(id, HTMLButtonElement).setAttribute('aria-pressed', String(id === pressed));
     }
-    show('phase', {random: 'Flying at random', greedy: 'Following the nectar',
-                   exploring: 'Following it, and learning on'}[flight]);
+    this.showPhase();
   }
 
   private setBusy(busy: boolean): void {
-    document.body.classList.toggle('busy', busy);
-    if (busy) show('phase', 'Learning…');
-    else this.setFlight(this.flight);
+    this.busy = busy;
+    element('panel-bee', HTMLElement).classList.toggle('busy', busy);
+    this.showPhase();
+  }
+
+  /** The headline: what is the case, not what is hoped for. */
+  private showPhase(): void {
+    const step = this.timeline.current();
+    this.following = this.flight !== 'random' && step?.flight === this.flight &&
+      step.count >= FOLLOWING.steps && step.mean > (this.following ? FOLLOWING.less : FOLLOWING.mean);
+    const flying = this.following ? 'Following the nectar' : 'Flying by what it learnt';
+    show('phase', this.busy ? 'Learning…' : {random: 'Flying at random', greedy: flying,
+                                             exploring: `${flying}, and learning on`}[this.flight]);
   }
 
   private setPlaying(playing: boolean): void {
@@ -299,9 +326,11 @@ export class BeePage {
     show('mean', step.mean.toFixed(2));
     show('mean-steps', `${whole(step.count)} ${step.count === 1 ? 'step' : 'steps'}`);
     show('ghost-mean', step.ghostMean.toFixed(2));
-    show('experience', whole(Math.min(this.experience, this.settings.steps)));
-    show('memory-note', this.memory.length === 0 ? 'Nothing yet: it has not learnt.'
-                                                 : `${whole(this.memory.length)} units, slow ones first.`);
+    show('experience', whole(this.learntFrom));
+    show('memory-note', this.learntFrom === 0 ? 'Nothing yet: it has not learnt.'
+      : this.memory.length === 0 ? 'Nothing was recorded of this flight.'
+      : `${whole(this.memory.length)} units, slow ones first.`);
+    this.showPhase();
     const share = Math.max(0, Math.min(1, step.mean / 2));
     const gauge = element('gauge', HTMLElement);
     gauge.style.setProperty('--mean', `${100 * share}%`);

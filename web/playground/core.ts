@@ -128,18 +128,18 @@ export class Core {
     this.check(this.module._bee_fly(FLIGHTS[flight], left));
     this.time += steps;
     const count = Math.min(shown, left);
-    const heap = this.module.HEAPF64;
     const rows = this.module._bee_rows() / 8 + (left - count) * BEE_COLUMNS;
     const field = this.module._bee_field() / 8 + (left - count) * CELLS;
     const units = this.module._bee_memory_size();
     const memory = this.module._bee_memory() / 8;
+    const heap = this.module.HEAPF64;  // after the calls: one that grows the memory leaves old views empty
     return {
       flight,
       first: this.time - count,
       steps: count,
-      rows: this.module.HEAPF64.slice(rows, rows + count * BEE_COLUMNS),
+      rows: heap.slice(rows, rows + count * BEE_COLUMNS),
       field: Float32Array.from(heap.subarray(field, field + count * CELLS)),
-      memory: Float32Array.from(this.module.HEAPF64.subarray(memory, memory + units)),
+      memory: Float32Array.from(heap.subarray(memory, memory + units)),
       experience: this.module._bee_experience(),
     };
   }

@@ -6,25 +6,38 @@ import {BeePage} from './bee_page';
 import type {CoreClient} from './calls';
 import type {BeeSettings} from './core';
 import {MarketPage} from './market_page';
-import {element, note} from './page';
+import {element, message, note, reducedMotion, unnote} from './page';
 import {RecordedCore} from './recorded_core';
-import {DEFAULTS, beeSettings, readSettings, writeSettings} from './settings';
+import {DEFAULTS, beeSettings, defaults, readSettings, writeSettings} from './settings';
 import type {Settings} from './settings';
 import {WorkerClient} from './worker_client';
 
+const CONNECT_MILLISECONDS = 10_000;
+const OVERDUE = 'The core has not answered for 20 seconds. If nothing moves, load the page again.';
 const THEMES = ['auto', 'light', 'dark'] as const;
 
 /** The core in a worker, or why there is none. */
 async function connect(): Promise<WorkerClient | string> {
   if (typeof WebAssembly === 'undefined') return 'This browser does not run WebAssembly';
   if (typeof Worker === 'undefined') return 'This browser does not run workers';
+  let client: WorkerClient | null = null;
   try {
-    const client = new WorkerClient();
-    await client.call('version');
+    client = new WorkerClient();
+    await Promise.race([client.call('version'), new Promise((_, reject) => {
+      setTimeout(() => reject(new Error(`no answer for ${CONNECT_MILLISECONDS / 1000} seconds`)), CONNECT_MILLISECONDS);
+    })]);
     return client;
   } catch (error) {
-    return `The core did not start (${error instanceof Error ? error.message : String(error)})`;
+    client?.end();
+    return `The core did not start (${message(error)})`;
   }
+}
+
+/** The bee as it was recorded, and why. */
+function recorded(why: string): CoreClient {
+  note([`${why}, so nothing can be learnt here. What you see is a recorded run of the same bee.`]);
+  document.body.classList.add('recorded');
+  return new RecordedCore(recording);
 }
 
 function setUpTheme(settings: Settings, changed: () => void): void {
@@ -73,17 +86,23 @@ function setUpTabs(settings: Settings, changed: () => void): void {
 }
 
 async function main(): Promise<void> {
-  const {settings, notes} = readSettings(location.hash);
+  const standard = defaults(reducedMotion());
+  const {settings, notes} = readSettings(location.hash, standard);
   note(notes);
   const connected = await connect();
-  const core: CoreClient = typeof connected === 'string' ? new RecordedCore(recording) : connected;
-  if (typeof connected === 'string') {
-    note([`${connected}, so nothing can be learnt here. What you see is a recorded run of the same bee.`]);
-    document.body.classList.add('recorded');
-  }
-  const keep = () => history.replaceState(null, '', writeSettings(settings) || location.pathname + location.search);
-  const bee = new BeePage(core, settings, keep);
+  const core = typeof connected === 'string' ? recorded(connected) : connected;
+  const keep = () =>
+    history.replaceState(null, '', writeSettings(settings, standard) || location.pathname + location.search);
+  const bee = new BeePage(core, settings, standard, keep);
   const market = new MarketPage(core, settings, keep);
+  if (typeof connected !== 'string') {
+    connected.overdue = (is) => (is ? note([OVERDUE]) : unnote(OVERDUE));
+    connected.lost = (why) => {
+      const instead = recorded(`The core stopped (${why})`);
+      bee.replaceCore(instead);
+      market.replaceCore(instead);
+    };
+  }
   setUpTheme(settings, () => {
     keep();
     bee.redraw();

@@ -5,8 +5,9 @@ import type {CoreClient} from './calls';
 import {Chart} from './charts';
 import {MARKET, MARKET_COLUMNS, WHO} from './core';
 import type {MarketFacts, Timing} from './core';
-import {element, note, reducedMotion, show, whole} from './page';
+import {element, message, note, reducedMotion, show, whole} from './page';
 import type {Settings} from './settings';
+import {CoreLost} from './worker_client';
 
 const SHOWN_STEPS = 150;
 const HELD_STEPS = 20000;
@@ -27,7 +28,7 @@ export class MarketPage {
   private visit = 0;
   private work = Promise.resolve();
 
-  constructor(private readonly core: CoreClient, private readonly settings: Settings,
+  constructor(private core: CoreClient, private readonly settings: Settings,
               private readonly changed: () => void) {
     for (const timing of ['arrival', 'departure'] as const) {
       const choice = element(`timing-${timing}`, HTMLInputElement);
@@ -45,7 +46,7 @@ export class MarketPage {
   /** The visitor has come here. */
   start(): void {
     if (!this.core.live) {
-      show('market-phase', 'The market maker needs WebAssembly, which this browser does not run.');
+      show('market-phase', 'The market maker needs WebAssembly, which does not run here.');
       element('market-learn', HTMLButtonElement).disabled = true;
       element('market-restart', HTMLButtonElement).disabled = true;
       return;
@@ -73,13 +74,20 @@ export class MarketPage {
     requestAnimationFrame((time) => this.frame(time, time));
   }
 
+  /** The core is no more; what is asked from now on is asked of this one. */
+  replaceCore(core: CoreClient): void {
+    this.core = core;
+    this.start();
+  }
+
   redraw(): void {
     for (const chart of Object.values(this.charts ?? {})) chart.redraw();
   }
 
+  /** Does something with the core after all that was asked before, as long as there is one. */
   private later(work: () => Promise<void>): void {
-    this.work = this.work.then(work).catch((error: unknown) => {
-      note([`That did not work: ${error instanceof Error ? error.message : String(error)}`]);
+    this.work = this.work.then(() => (this.core.live ? work() : undefined)).catch((error: unknown) => {
+      if (!(error instanceof CoreLost)) note([`That did not work: ${message(error)}`]);
     });
   }
 
@@ -103,15 +111,20 @@ export class MarketPage {
   private learn(): void {
     ++this.visit;
     this.later(async () => {
+      const panel = element('panel-market', HTMLElement);
+      const before = element('market-phase', HTMLElement).textContent ?? '';
       show('market-phase', 'Learning…');
-      document.body.classList.add('busy');
+      panel.classList.add('busy');
       try {
         const milliseconds = await this.core.call('marketLearn');
         this.clear();
         show('market-time', `${whole(milliseconds)} ms`);
         show('market-phase', 'Trading by what was learnt');
+      } catch (error) {
+        if (this.core.live) show('market-phase', before);
+        throw error;
       } finally {
-        document.body.classList.remove('busy');
+        panel.classList.remove('busy');
       }
     });
   }

@@ -15,10 +15,11 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-GB');
 }
 
-/** Says something the visitor should know, where it does not get in the way. */
+/** Says something the visitor should know, where it does not get in the way; what is there already, once. */
 export function note(lines: string[]): void {
   const place = element('notes', HTMLElement);
   for (const line of lines) {
+    if (noted(line)) continue;
     const item = document.createElement('p');
     const close = document.createElement('button');
     close.type = 'button';
@@ -27,6 +28,19 @@ export function note(lines: string[]): void {
     item.append(line, close);
     place.append(item);
   }
+}
+
+/** Takes back what is no longer so. */
+export function unnote(line: string): void {
+  noted(line)?.remove();
+}
+
+function noted(line: string): Element | undefined {
+  return [...element('notes', HTMLElement).children].find((item) => item.firstChild?.textContent === line);
+}
+
+export function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 export function reducedMotion(): boolean {

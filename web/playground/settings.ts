@@ -22,6 +22,13 @@ export const DEFAULTS: Settings = {
   speed: 40, tab: 'bee', timing: 'arrival', theme: 'auto',
 };
 
+const STILL_SPEED = 4;
+
+/** What holds where the visitor sets nothing; `still` where less motion is asked for. */
+export function defaults(still: boolean): Settings {
+  return still ? {...DEFAULTS, speed: STILL_SPEED} : DEFAULTS;
+}
+
 export type NumberName = 'omega' | 'c' | 'gamma' | 'units' | 'lambda' | 'memory' | 'steps' | 'seed' | 'speed';
 
 export interface Range {
@@ -29,20 +36,21 @@ export interface Range {
   most: number;
   /** Of a slider; λ's moves in powers of ten. */
   step: number;
-  whole: boolean;
 }
 
 export const RANGES: Record<NumberName, Range> = {
-  omega: {least: 0, most: 0.5, step: 0.01, whole: false},
-  c: {least: 0.01, most: 0.3, step: 0.01, whole: false},
-  gamma: {least: 0, most: 0.95, step: 0.05, whole: false},
-  units: {least: 10, most: 500, step: 10, whole: true},
-  lambda: {least: 1e-8, most: 1, step: 0.5, whole: false},
-  memory: {least: 0, most: 1, step: 0.05, whole: false},
-  steps: {least: 200, most: 8000, step: 100, whole: true},
-  seed: {least: 0, most: 4294967295, step: 1, whole: true},
-  speed: {least: 2, most: 240, step: 2, whole: true},
+  omega: {least: 0, most: 0.5, step: 0.01},
+  c: {least: 0.01, most: 0.3, step: 0.01},
+  gamma: {least: 0, most: 0.95, step: 0.05},
+  units: {least: 10, most: 500, step: 10},
+  lambda: {least: 1e-8, most: 1, step: 0.5},
+  memory: {least: 0, most: 1, step: 0.05},
+  steps: {least: 200, most: 8000, step: 100},
+  seed: {least: 0, most: 4294967295, step: 1},
+  speed: {least: 2, most: 240, step: 2},
 };
+
+const MOST_NOTES = 5;
 
 const CHOICES: {[Name in 'tab' | 'timing' | 'theme']: readonly Settings[Name][]} = {
   tab: ['bee', 'market'],
@@ -58,11 +66,11 @@ export function beeSettings(s: Settings): BeeSettings {
 }
 
 /** Reads "#omega=0.2&units=100". What is unreadable or out of range is put right, and noted. */
-export function readSettings(hash: string): {settings: Settings; notes: string[]} {
-  const settings = {...DEFAULTS};
+export function readSettings(hash: string, from = DEFAULTS): {settings: Settings; notes: string[]} {
+  const settings = {...from};
   const notes: string[] = [];
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ''))) {
-    if (name in RANGES) {
+    if (Object.hasOwn(RANGES, name)) {
       readNumber(settings, name as NumberName, text, notes);
     } else if (name === 'tab' || name === 'timing' || name === 'theme') {
       if (!readChoice(settings, name, text)) {
@@ -72,6 +80,8 @@ export function readSettings(hash: string): {settings: Settings; notes: string[]
       notes.push(`${short(name)} is nothing that can be set here.`);
     }
   }
+  const more = notes.length - MOST_NOTES;
+  if (more > 0) notes.splice(MOST_NOTES, more, `And ${more} more of the kind in the address.`);
   return {settings, notes};
 }
 
@@ -80,15 +90,31 @@ function short(text: string): string {
 }
 
 function readNumber(settings: Settings, name: NumberName, text: string, notes: string[]): void {
-  const {least, most, whole} = RANGES[name];
+  const {least, most} = RANGES[name];
   const value = text.trim() === '' ? NaN : Number(text);
   if (Number.isNaN(value)) {
     notes.push(`${name} = ${short(text)} is not a number: ${settings[name]} is used.`);
     return;
   }
-  const fitting = Math.min(most, Math.max(least, whole ? Math.round(value) : value));
-  if (fitting !== value) notes.push(`${name} = ${short(text)} is out of range: ${fitting} is used.`);
+  const fitting = onGrid(name, Math.min(most, Math.max(least, value)));
+  if (value < least || value > most) {
+    notes.push(`${name} = ${short(text)} is out of range: ${fitting} is used.`);
+  } else if (Math.abs(fitting - value) > 1e-9 * Math.abs(fitting)) {
+    notes.push(`${name} = ${short(text)} is between two settings: ${fitting} is used.`);
+  }
   settings[name] = fitting;
+}
+
+/** λ's slider moves in powers of ten, the others as they are. */
+export const toSlider = (name: NumberName, value: number) => (name === 'lambda' ? Math.log10(value) : value);
+export const fromSlider = (name: NumberName, value: number) =>
+  name === 'lambda' ? Number((10 ** value).toPrecision(2)) : Number(value.toFixed(6));
+
+/** The nearest value that the slider can show. */
+function onGrid(name: NumberName, value: number): number {
+  const {least, step} = RANGES[name];
+  const first = toSlider(name, least);
+  return fromSlider(name, first + step * Math.round((toSlider(name, value) - first) / step));
 }
 
 function readChoice<Name extends 'tab' | 'timing' | 'theme'>(
@@ -100,10 +126,10 @@ function readChoice<Name extends 'tab' | 'timing' | 'theme'>(
 }
 
 /** The opposite: only what is not as it is by default. */
-export function writeSettings(settings: Settings): string {
+export function writeSettings(settings: Settings, from = DEFAULTS): string {
   const parameters = new URLSearchParams();
   for (const name of Object.keys(DEFAULTS) as (keyof Settings)[]) {
-    if (settings[name] !== DEFAULTS[name]) parameters.set(name, String(settings[name]));
+    if (settings[name] !== from[name]) parameters.set(name, String(settings[name]));
   }
   const text = parameters.toString();
   return text === '' ? '' : `#${text}`;

@@ -1,15 +1,11 @@
-// The sliders of Bee World. λ's moves in powers of ten, the others as they are.
+// The sliders of Bee World.
 
-import {RANGES} from './settings';
-import type {NumberName, Settings} from './settings';
+import {RANGES, fromSlider, toSlider} from './settings';
+import type {Settings} from './settings';
 import {element} from './page';
 
 export const SLIDERS = ['omega', 'c', 'gamma', 'units', 'lambda', 'memory', 'steps', 'speed'] as const;
 export type SliderName = (typeof SLIDERS)[number];
-
-const toSlider = (name: NumberName, value: number) => (name === 'lambda' ? Math.log10(value) : value);
-const fromSlider = (name: NumberName, value: number) =>
-  name === 'lambda' ? Number((10 ** value).toPrecision(2)) : value;
 
 function text(name: SliderName, value: number): string {
   if (name === 'lambda') return value.toExponential(value.toPrecision(2).endsWith('0') ? 0 : 1).replace('e', '·10^');
@@ -33,8 +29,7 @@ export class Sliders {
       const range = RANGES[name];
       input.min = String(toSlider(name, range.least));
       input.max = String(toSlider(name, range.most));
-      input.step = name === 'lambda' ? String(range.step) : 'any';
-      if (name !== 'lambda') input.step = String(range.step);
+      input.step = String(range.step);
       input.addEventListener('input', () => {
         const value = fromSlider(name, Number(input.value));
         settings[name] = Math.min(range.most, Math.max(range.least, value));

@@ -1,7 +1,7 @@
 // The playground as a visitor meets it, in a real browser.
 
-import {execFileSync, spawn} from 'node:child_process';
-import {readFileSync} from 'node:fs';
+import {execFileSync, spawn, spawnSync} from 'node:child_process';
+import {closeSync, existsSync, openSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {gzipSync} from 'node:zlib';
@@ -9,6 +9,7 @@ import {gzipSync} from 'node:zlib';
 import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
+import {defaults, readSettings, writeSettings} from '../playground/settings';
 import {colours as countColours, launch, open, picture} from './browser';
 import {program} from './waggle';
 
@@ -29,7 +30,7 @@ const number = async (page: Page, id: string) => Number(await text(page, id));
 async function flown(page: Page, flight: string, steps: number): Promise<void> {
   await page.waitForFunction(
     ([wanted, least]) => document.body.dataset['flight'] === wanted &&
-      Number(document.body.dataset['steps']) >= Number(least) && !document.body.classList.contains('busy'),
+      Number(document.body.dataset['steps']) >= Number(least) && !document.querySelector('.busy'),
     [flight, String(steps)] as const, {timeout: 60_000});
 }
 
@@ -39,6 +40,43 @@ const colours = (page: Page, selector: string) =>
 describe('the file', () => {
   test('is below 1 MB compressed', () => {
     expect(gzipSync(readFileSync(file), {level: 9}).length).toBeLessThan(1_000_000);
+  });
+});
+
+describe('the address', () => {
+  const notes = (hash: string) => readSettings(hash).notes;
+
+  test('knows its own names only', () => {
+    expect(notes('#toString=1&hasOwnProperty=x&__proto__=2')).toEqual([
+      'toString is nothing that can be set here.',
+      'hasOwnProperty is nothing that can be set here.',
+      '__proto__ is nothing that can be set here.',
+    ]);
+  });
+
+  test('is complained of five times at most', () => {
+    const many = notes(`#${Array.from({length: 3000}, (_, i) => `x${i}=1`).join('&')}`);
+    expect(many.length).toBe(6);
+    expect(many[4]).toBe('x4 is nothing that can be set here.');
+    expect(many[5]).toBe('And 2995 more of the kind in the address.');
+  });
+
+  test('sets what a slider can show', () => {
+    const {settings, notes: said} = readSettings('#units=137&omega=0.123&lambda=0.002&seed=1.6');
+    expect(settings).toMatchObject({units: 140, omega: 0.12, lambda: 0.0032, seed: 2});
+    expect(said[0]).toBe('units = 137 is between two settings: 140 is used.');
+    expect(said.length).toBe(4);
+    const fine = '#omega=0.07&c=0.29&gamma=0.95&units=490&lambda=0.0032&memory=0.35&steps=300&seed=4294967295&speed=6';
+    expect(notes(fine)).toEqual([]);
+    expect(writeSettings(readSettings(fine).settings)).toBe(fine);
+  });
+
+  test('holds no speed that only less motion asked for', () => {
+    const still = defaults(true);
+    expect(readSettings('', still).settings.speed).toBe(4);
+    expect(writeSettings(readSettings('', still).settings, still)).toBe('');
+    expect(readSettings('#speed=40', still).settings.speed).toBe(40);
+    expect(writeSettings(readSettings('#speed=40', still).settings, still)).toBe('#speed=40');
   });
 });
 
@@ -64,6 +102,10 @@ describe('without a click', () => {
     const {page, complaints} = await open(browser, url, {still: true});
     await flown(page, 'greedy', 1);
     expect(await text(page, 'show-speed')).toBe('4');
+    expect(page.url()).toBe(url);
+    await page.click('#reset');
+    expect(await text(page, 'show-speed')).toBe('4');
+    expect(page.url()).toBe(url);
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -86,12 +128,30 @@ describe('a visitor', () => {
     await flown(page, 'greedy', 500);
     expect(await number(page, 'mean')).toBeGreaterThan(1.4);
     await page.click('#pause');
+    await page.waitForTimeout(200);  // numbers are shown every 50 ms, the last ones too
     const paused = await page.evaluate(() => document.body.dataset['steps']);
     await page.waitForTimeout(400);
     expect(await page.evaluate(() => document.body.dataset['steps'])).toBe(paused);
+    await page.click('#learn');  // goes on too, as a visitor expects who wants to see something
+    await page.waitForFunction((before) => Number(document.body.dataset['steps']) < Number(before), paused);
+    await flown(page, 'greedy', 10);
+    expect(await text(page, 'pause')).toBe('Pause');
     await page.click('#pause');
     await page.click('#reset');
-    await page.waitForFunction(() => document.body.dataset['flight'] === 'random');
+    await flown(page, 'random', 10);
+    expect(await text(page, 'pause')).toBe('Pause');
+    expect(await text(page, 'experience')).toBe('0');
+    expect(await text(page, 'memory-note')).toContain('has not learnt');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('is not told that a bee follows which does not', async () => {
+    const {page, complaints} = await open(browser, `${url}#c=0.01&speed=240`);
+    await flown(page, 'greedy', 400);
+    expect(await number(page, 'mean')).toBeLessThan(1.15);
+    expect(await text(page, 'phase')).toBe('Flying by what it learnt');
+    expect(await text(page, 'experience')).toBe('2,000');
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -124,19 +184,18 @@ describe('a visitor', () => {
   });
 
   test('is told of an address that says nonsense', async () => {
-    const {page, complaints} = await open(browser, `${url}#omega=fast&c=9&units=2.5e9&theme=pink&colour=red&seed=-3`);
+    const {page, complaints} = await open(browser, `${url}#omega=fast&c=9&units=2.5e9&theme=pink&seed=-3`);
     const notes = page.locator('#notes p');
-    await expect.poll(() => notes.count()).toBe(6);
+    await expect.poll(() => notes.count()).toBe(5);
     expect(await notes.allTextContents()).toEqual([
       'omega = fast is not a number: 0.1 is used.Close',
       'c = 9 is out of range: 0.3 is used.Close',
       'units = 2.5e9 is out of range: 500 is used.Close',
       'theme = pink is not one of auto, light, dark: auto is shown.Close',
-      'colour is nothing that can be set here.Close',
       'seed = -3 is out of range: 0 is used.Close',
     ]);
     await notes.first().getByRole('button').click();
-    expect(await notes.count()).toBe(5);
+    expect(await notes.count()).toBe(4);
     await flown(page, 'greedy', 10);
     expect(complaints).toEqual([]);
     await page.close();
@@ -257,6 +316,74 @@ describe('where the core cannot run', () => {
   });
 });
 
+describe('when the core fails', () => {
+  /** Keeps the page's worker in sight, and makes long waits short. */
+  const watch = () => {
+    const wait = window.setTimeout.bind(window);
+    window.setTimeout = ((work: () => void, milliseconds = 0) =>
+      wait(work, milliseconds >= 10_000 ? milliseconds / 10 : milliseconds)) as typeof window.setTimeout;
+    window.Worker = class extends Worker {
+      constructor(address: string | URL, options?: WorkerOptions) {
+        super(address, options);
+        Object.assign(window, {watched: this});
+      }
+    };
+  };
+  const worker = (page: Page, deed: 'die' | 'stop') => page.evaluate((wanted) => {
+    const {watched} = window as unknown as {watched: Worker};
+    if (wanted === 'die') watched.dispatchEvent(new ErrorEvent('error', {message: 'out of memory', cancelable: true}));
+    else watched.terminate();
+  }, deed);
+  const notes = (page: Page) => page.locator('#notes').textContent();
+
+  test('by never answering: a recorded run', async () => {
+    const mute = () => {
+      window.Worker = class extends EventTarget {
+        postMessage(): void {}
+        terminate(): void {}
+      } as unknown as typeof Worker;
+    };
+    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => {
+      await fresh.addInitScript(watch);
+      await fresh.addInitScript(mute);
+    }});
+    await expect.poll(() => notes(page)).toContain('The core did not start (no answer for 10 seconds)');
+    await flown(page, 'greedy', 50);
+    expect(await page.locator('#set-units').isDisabled()).toBe(true);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('by dying: a recorded run, on both tabs', async () => {
+    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => void await fresh.addInitScript(watch)});
+    await page.click('#tab-market');
+    await page.waitForFunction(() => Number(document.getElementById('cost-initial')?.textContent) > 0);
+    await page.click('#tab-bee');
+    await flown(page, 'greedy', 50);
+    await worker(page, 'die');
+    await flown(page, 'random', 50);
+    await flown(page, 'greedy', 250);
+    expect(await number(page, 'mean')).toBeGreaterThan(1.4);
+    await page.click('#tab-market');
+    expect(await text(page, 'market-phase')).toContain('needs WebAssembly');
+    expect(await page.locator('#market-learn').isDisabled()).toBe(true);
+    expect(await page.locator('#notes p').allTextContents()).toEqual([
+      'The core stopped (out of memory), so nothing can be learnt here. What you see is a recorded run of the same bee.Close']);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('by falling silent: the page says so', async () => {
+    const {page, complaints} = await open(browser, url, {before: async (fresh) => void await fresh.addInitScript(watch)});
+    await flown(page, 'random', 10);
+    await worker(page, 'stop');
+    await expect.poll(() => notes(page), {timeout: 10_000}).toContain('has not answered for 20 seconds');
+    expect(await page.locator('#notes p').count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
 describe('the same bee', () => {
   const RANDOM = 2000;
   const GREEDY = 500;
@@ -284,6 +411,15 @@ describe('the same bee', () => {
 });
 
 describe('waggle play', () => {
+  test.runIf(existsSync('/dev/full'))('does not serve where it cannot say so', () => {
+    const full = openSync('/dev/full', 'w');
+    const {status, stderr} = spawnSync(program, ['play', '--no-browser'],
+      {stdio: ['ignore', full, 'pipe'], encoding: 'utf8', timeout: 10_000});
+    closeSync(full);
+    expect(status).toBe(1);
+    expect(stderr).toBe('waggle: cannot write to the standard output: No space left on device\n');
+  });
+
   test('serves the page to this machine, and ends on Ctrl-C', async () => {
     const server = spawn(program, ['play', '--no-browser'], {stdio: ['ignore', 'pipe', 'inherit']});
     const ended = new Promise<number | null>((resolve) => server.on('exit', resolve));
@@ -298,8 +434,10 @@ describe('waggle play', () => {
     const complaint = new Promise<string>((resolve) => second.stderr.once('data', (data: Buffer) => resolve(data.toString())));
     expect(await new Promise((resolve) => second.on('exit', resolve))).toBe(2);
     expect(await complaint).toBe(`waggle: port = ${port}: is in use or not allowed; take another, or 0 for any that is free\n`);
+    const begin = performance.now();
     server.kill('SIGINT');
     expect(await ended).toBe(130);
+    expect(performance.now() - begin).toBeLessThan(3000);  // though the browser keeps its connection
     await page.close();
   });
 });
