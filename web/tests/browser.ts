@@ -48,14 +48,18 @@ export async function open(
   return {page, complaints};
 }
 
-/** How many colours a canvas shows, counted up to 64; 1 if it is blank. */
-export function colours(canvas: HTMLCanvasElement): number {
+/**
+ * A look at a canvas: how many colours it shows, counted up to 64 (1 if it is blank), and that of its corner. Once
+ * for each canvas: the browser complains of more.
+ */
+export function look(canvas: HTMLCanvasElement): {colours: number; corner: number[]} {
   const context = canvas.getContext('2d');
-  if (!context || canvas.width === 0 || canvas.height === 0) return 0;
-  const data = new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  if (!context || canvas.width === 0 || canvas.height === 0) return {colours: 0, corner: []};
+  const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+  const pixels = new Uint32Array(data.buffer);
   const seen = new Set<number>();
-  for (let i = 0; i < data.length && seen.size < 64; i++) seen.add(data[i]!);
-  return seen.size;
+  for (let i = 0; i < pixels.length && seen.size < 64; i++) seen.add(pixels[i]!);
+  return {colours: seen.size, corner: [...data.slice(0, 3)]};
 }
 
 /** Keeps a picture of a page or of a part of it: for the docs where PICTURES says so, else beside the build. */

@@ -10,7 +10,7 @@ import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {defaults, readSettings, writeSettings} from '../playground/settings';
-import {colours as countColours, launch, open, picture} from './browser';
+import {launch, look, open, picture} from './browser';
 import {program} from './waggle';
 
 const build = join(dirname(program), '..');
@@ -34,8 +34,8 @@ async function flown(page: Page, flight: string, steps: number): Promise<void> {
     [flight, String(steps)] as const, {timeout: 60_000});
 }
 
-const colours = (page: Page, selector: string) =>
-  page.locator(selector).first().evaluate(countColours as (canvas: Element) => number);
+const colours = async (page: Page, selector: string) =>
+  (await page.locator(selector).first().evaluate(look as (canvas: Element) => ReturnType<typeof look>)).colours;
 
 describe('the file', () => {
   test('is below 1 MB compressed', () => {

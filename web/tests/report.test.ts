@@ -5,7 +5,7 @@ import {pathToFileURL} from 'node:url';
 import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
-import {colours, launch, open, picture} from './browser';
+import {launch, look, open, picture} from './browser';
 import {must, temporaryFolder, waggle} from './waggle';
 
 // Ids of the figures that a report of everything must have; one for every picture of the paper first.
@@ -74,10 +74,9 @@ describe('a report of everything', () => {
         for (const chart of charts) {
           const canvas = await chart.$('canvas');
           expect(canvas, await chart.getAttribute('aria-label') ?? '').not.toBeNull();
-          expect(await canvas!.evaluate(colours), await chart.getAttribute('aria-label') ?? '').toBeGreaterThan(8);
-          const corner = await canvas!.evaluate((drawing) =>
-            [...(drawing as HTMLCanvasElement).getContext('2d')!.getImageData(1, 1, 1, 1).data.slice(0, 3)]);
-          expect(corner).toEqual(theme === 'dark' ? [0x17, 0x1c, 0x24] : [0xff, 0xff, 0xff]);
+          const seen = await canvas!.evaluate(look as (canvas: Element) => ReturnType<typeof look>);
+          expect(seen.colours, await chart.getAttribute('aria-label') ?? '').toBeGreaterThan(8);
+          expect(seen.corner).toEqual(theme === 'dark' ? [0x17, 0x1c, 0x24] : [0xff, 0xff, 0xff]);
           const box = await canvas!.boundingBox();
           expect(box!.width).toBeGreaterThan(200);
           expect(box!.x + box!.width).toBeLessThanOrEqual(width);
