@@ -64,7 +64,7 @@ Kind kind_of(const ordered_json& experiment) {
   return kind;
 }
 
-std::string or_else(std::string text, const std::string& other) {
+std::string or_else(const std::string& text, const std::string& other) {
   return text.empty() ? other : text;
 }
 

@@ -40,7 +40,8 @@ ReportTable facts_table(const std::string& caption, const ordered_json& object,
     if (std::find(leave_out.begin(), leave_out.end(), name) != leave_out.end()) continue;
     add(name, value);
     if (!value.is_object()) continue;
-    for (const auto& [inner, number] : value.items()) add(name + ": " + inner, number);
+    for (const auto& [inner, number] : value.items())
+      add(fmt::format("{}: {}", name, inner), number);
   }
   return table;
 }

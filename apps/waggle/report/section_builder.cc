@@ -121,7 +121,7 @@ void SectionBuilder::figure(FigureText text, const std::vector<ChartPlan>& chart
       figure.charts.push_back({plan.title, plan.draw(loaded)});
     } catch (const Error& error) {
       why = error.what();
-      if (!plan.title.empty()) why = plan.title + ": " + why;
+      if (!plan.title.empty()) why.insert(0, plan.title + ": ");
       figure.notes.push_back("Missing: " + why);
     }
   }
@@ -133,7 +133,7 @@ void SectionBuilder::figure(FigureText text, const std::vector<ChartPlan>& chart
 }
 
 std::string SectionBuilder::dataset(const std::string& name, Columns columns) {
-  const std::string key = section.id + "/" + name;
+  std::string key = section.id + "/" + name;
   Columns& kept = section.datasets[key];
   for (std::size_t c = 0; c < columns.names.size(); ++c) {
     if (std::find(kept.names.begin(), kept.names.end(), columns.names[c]) != kept.names.end())

@@ -40,6 +40,7 @@ void add_ridge_path(SectionBuilder& builder, const Reward& reward) {
 void add_learning_curves(SectionBuilder& builder, const Reward& reward,
                          const std::vector<LearningCurve>& curves) {
   std::vector<ChartPlan> plans;
+  plans.reserve(curves.size());
   for (const LearningCurve& curve : curves) {
     plans.push_back({"learner '" + curve.learner + "'",
                      {{curve.file, {"steps", "median", "p05", "p95", "optimum"}}},
