@@ -12,6 +12,7 @@
 #include <waggle/log.h>
 #include <waggle/random.h>
 
+#include "damage.h"
 #include "log_files.h"
 #include "temporary_folder.h"
 
@@ -75,29 +76,15 @@ std::string mutated(std::string bytes, Draws& draws) {
   for (Index change = 1 + draws.index(4); change > 0 && !bytes.empty(); --change) {
     const std::size_t at = place();
     const std::size_t length = std::min(std::size_t{1} << draws.index(8), bytes.size() - at);
-    switch (draws.index(8)) {
-      case 0:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << draws.index(8)));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(draws.index(256));
-        break;
-      case 2:
-        bytes.replace(at, length, std::string(length, draws.index(2) == 0 ? '\0' : '\xFF'));
-        break;
-      case 3:
-        bytes.erase(at, length);
-        break;
-      case 4:
-        bytes.insert(at, bytes.substr(place(), length));
-        break;
+    const Index kind = draws.index(8);
+    switch (kind) {
       case 5:
-        bytes.resize(at);
+        bytes.replace(at, length, std::string(length, draws.index(2) == 0 ? '\0' : '\xFF'));
         break;
       case 6:
         bytes.replace(at, length, bytes.substr(place(), length));
         break;
-      default: {
+      case 7: {
         const char* words[] = {"\"",
                                ",",
                                "\n",
@@ -116,7 +103,10 @@ std::string mutated(std::string bytes, Draws& draws) {
                                "PK\5\6",
                                ";"};
         bytes.insert(at, words[draws.index(std::size(words))]);
+        break;
       }
+      default:  // what any file may suffer
+        damage(bytes, static_cast<Damage>(kind), at, place(), length, draws);
     }
   }
   return bytes;

@@ -326,8 +326,9 @@ TEST_F(ProductCli, WhatIsReadIsNotOverwritten) {
       "bee.safetensors", "name another file");
   std::filesystem::create_directory(path("own"));
   std::filesystem::copy(log, path("own/predictions.csv"));
-  expect_refused("forecast " + path("own/predictions.csv") + " --column nectar --out " + path("own"),
-                 "predictions.csv", "name another file");
+  expect_refused(
+      "forecast " + path("own/predictions.csv") + " --column nectar --out " + path("own"),
+      "predictions.csv", "name another file");
   std::filesystem::copy(model, path("m.c"));
   expect_refused("export " + path("m.c") + " -o " + path("m"), path("m.c"), "name another file");
   EXPECT_EQ(waggle::read(log), before);

@@ -150,11 +150,7 @@ Figure learnt_flight(std::string name, const BeeWorldOptions& options, const Fli
 /// What a learner's greedy policy earns from where its experience ended.
 double mean_nectar(const Problem& problem, const Learnt& learnt, std::uint64_t seed) {
   BeeWorld world(problem.world);
-  Simulation simulation(world, seed);
-  Replay experience(learnt.experience);
-  simulation.run(experience, {.steps = learnt.experience.steps()});
-  GreedyPolicy greedy = learnt.policy();
-  return simulation.run(greedy, {.steps = problem.file.evaluation_steps()})
+  return act_on(world, seed, learnt, {.steps = problem.file.evaluation_steps()})
       .trajectory.rewards()
       .mean();
 }

@@ -42,6 +42,21 @@ Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double 
 
 namespace {
 
+/// Plays a trajectory's actions again, which takes a simulation of the same seed to where the
+/// trajectory ended.
+class Replay final : public Policy {
+ public:
+  explicit Replay(const Trajectory& trajectory) : actions_(trajectory.actions()) {}
+  void act(const Percept& /*percept*/, Draws& /*draws*/,
+           Eigen::Ref<Eigen::VectorXd> action) override {
+    action = actions_.col(next_++);
+  }
+
+ private:
+  Eigen::MatrixXd actions_;
+  Eigen::Index next_ = 0;
+};
+
 /// The value of the learner's experience for another λ.
 ValueFit refit(const Learnt& learnt, const RidgeOptions& solve) {
   ValueOptions value = learnt.options.value;
@@ -50,6 +65,15 @@ ValueFit refit(const Learnt& learnt, const RidgeOptions& solve) {
 }
 
 }  // namespace
+
+Rollout act_on(Environment& environment, std::uint64_t seed, const Learnt& learnt,
+               const RolloutOptions& options) {
+  Simulation simulation(environment, seed);
+  Replay experience(learnt.experience);
+  simulation.run(experience, {.steps = learnt.experience.steps()});
+  GreedyPolicy greedy = learnt.policy();
+  return simulation.run(greedy, options);
+}
 
 Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
                          const std::string& what, const Progress& progress,

@@ -23,20 +23,9 @@ Figure missing_figure(const std::string& name, const std::string& why);
 /// The error of a λ, NaN where cross-validation could not say.
 double known_error(const RidgeCandidate& candidate);
 
-/// Plays a trajectory's actions again, which takes a simulation of the same seed to where the
-/// trajectory ended.
-class Replay final : public Policy {
- public:
-  explicit Replay(const Trajectory& trajectory) : actions_(trajectory.actions()) {}
-  void act(const Percept& /*percept*/, Draws& /*draws*/,
-           Eigen::Ref<Eigen::VectorXd> action) override {
-    action = actions_.col(next_++);
-  }
-
- private:
-  Eigen::MatrixXd actions_;
-  Eigen::Index next_ = 0;
-};
+/// What a learner's greedy policy does in a simulation of its seed from where its experience ended.
+Rollout act_on(Environment& environment, std::uint64_t seed, const Learnt& learnt,
+               const RolloutOptions& options);
 
 /// The learner whose path of ridges is shown: one solve for each λ and nothing else.
 inline constexpr const char* kPathLearner = "lstd";

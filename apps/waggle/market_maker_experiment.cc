@@ -177,12 +177,9 @@ Runs trade_all(const ReproduceOptions& options, const std::string& what, const P
 /// What a learner's greedy policy costs from where its experience ended; NaN if it diverges.
 double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t seed) {
   MarketMaker market(problem.environment);
-  Simulation simulation(market, seed);
-  Replay experience(learnt.experience);
-  simulation.run(experience, {.steps = learnt.experience.steps()});
-  GreedyPolicy greedy = learnt.policy();
-  const Rollout rollout = simulation.run(
-      greedy, {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit()});
+  const Rollout rollout =
+      act_on(market, seed, learnt,
+             {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit()});
   return rollout.diverged ? std::numeric_limits<double>::quiet_NaN()
                           : -rollout.trajectory.rewards().mean();
 }

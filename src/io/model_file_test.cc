@@ -13,6 +13,7 @@
 #include <waggle/model.h>
 #include <waggle/random.h>
 
+#include "damage.h"
 #include "expect_error.h"
 #include "model_cases.h"
 #include "temporary_folder.h"
@@ -37,22 +38,8 @@ std::string mutated(std::string bytes, Draws& draws) {
   for (Index i = 0; i < count && !bytes.empty(); ++i) {
     const std::size_t at = position();
     const auto length = static_cast<std::size_t>(1 + draws.index(16));
-    switch (draws.index(9)) {
-      case 0:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << draws.index(8)));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(draws.index(256));
-        break;
-      case 2:
-        bytes.resize(at);
-        break;
-      case 3:
-        bytes.erase(at, length);
-        break;
-      case 4:
-        bytes.insert(at, bytes.substr(position(), length));
-        break;
+    const Index kind = draws.index(9);
+    switch (kind) {
       case 5:
         bytes.insert(at, length, static_cast<char>(draws.index(256)));
         break;
@@ -72,6 +59,8 @@ std::string mutated(std::string bytes, Draws& draws) {
         if (bytes.size() >= 8) std::memcpy(bytes.data(), &header, 8);
         break;
       }
+      default:  // what any file may suffer
+        damage(bytes, static_cast<Damage>(kind), at, position(), length, draws);
     }
   }
   return bytes;

@@ -111,13 +111,12 @@ void ValueEquations::flush() {
       }
     }
     const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
-    MatrixXd own, own_next, own_traces;  // of one member
     for (std::size_t member = 0; member < folds_.size(); ++member) {
       TdMoments& fold = folds_[member][block % folds_[member].size()];
-      gather(features, member, own);
-      gather(next, member, own_next);
-      if (traced) gather(traces_.leftCols(held_), member, own_traces);
-      fold.add(traced ? own_traces : own, own, own_next, rewards);
+      gather(features, member, part_);
+      gather(next, member, part_next_);
+      if (traced) gather(traces_.leftCols(held_), member, part_traces_);
+      fold.add(traced ? part_traces_ : part_, part_, part_next_, rewards);
     }
   }
   held_ = 0;

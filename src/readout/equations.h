@@ -49,6 +49,7 @@ class ValueEquations {
   // lstd: the folds of each member that is fitted by itself, over its own and the shared features
   std::vector<std::vector<TdMoments>> folds_;
   Eigen::Index own_ = 0, shared_ = 0;
+  Eigen::MatrixXd part_, part_next_, part_traces_;  // the rows of one member, of one block
 };
 
 }  // namespace waggle

@@ -85,6 +85,15 @@ function drawGhost(context: CanvasRenderingContext2D, x: number, y: number, size
   context.setLineDash([]);
 }
 
+/** What a view draws on, and when: the step that is shown, the last whole one and the share of the next. */
+function moment(canvas: HTMLCanvasElement, timeline: Timeline) {
+  const pixels = fit(canvas);
+  const step = timeline.current();
+  if (!pixels || !step) return null;
+  const last = Math.floor(timeline.now);
+  return {...pixels, step, last, share: timeline.now - last};
+}
+
 export class StripView {
   private readonly picture = document.createElement('canvas');
   private image: ImageData | null = null;
@@ -95,12 +104,9 @@ export class StripView {
   }
 
   draw(timeline: Timeline, beat: number): void {
-    const pixels = fit(this.canvas);
-    const step = timeline.current();
-    if (!pixels || !step) return;
-    const {context, width, height} = pixels;
-    const last = Math.floor(timeline.now);
-    const share = timeline.now - last;
+    const seen = moment(this.canvas, timeline);
+    if (!seen) return;
+    const {context, width, height, step, last, share} = seen;
     const past = width - NOW_WIDTH;
     const wide = past / SHOWN_STEPS;
     const x = (time: number) => past - (timeline.now - time) * wide;
@@ -181,12 +187,9 @@ export class RingView {
   constructor(private readonly canvas: HTMLCanvasElement) {}
 
   draw(timeline: Timeline, beat: number): void {
-    const pixels = fit(this.canvas);
-    const step = timeline.current();
-    if (!pixels || !step) return;
-    const {context, width, height} = pixels;
-    const last = Math.floor(timeline.now);
-    const share = timeline.now - last;
+    const seen = moment(this.canvas, timeline);
+    if (!seen) return;
+    const {context, width, height, step, last, share} = seen;
     const size = Math.min(width, height);
     const radius = size / 2 - 26;
     context.clearRect(0, 0, width, height);
