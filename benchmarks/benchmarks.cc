@@ -11,8 +11,8 @@
 
 #include <waggle/waggle.h>
 
+#include "control/piecewise_linear.h"
 #include "linalg/dense.h"
-#include "policy/piecewise_linear.h"
 #include "reservoir/kernels.h"
 
 namespace {

@@ -18,9 +18,9 @@
 
 #include "core/check.h"
 #include "core/text.h"
-#include "io/csv.h"
-#include "io/json.h"
+#include "logs/csv.h"
 #include "option_flags.h"
+#include "options/json.h"
 
 namespace waggle::app {
 

@@ -5,8 +5,8 @@
 
 #include <toml++/toml.h>
 
-#include "io/options_json.h"
-#include "io/options_reader.h"
+#include "options/options_json.h"
+#include "options/options_reader.h"
 
 namespace waggle::app {
 

@@ -5,6 +5,7 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
+#include <waggle/theory/hidden_markov.h>
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
@@ -73,11 +74,11 @@ MatrixXd predictions_on(const Supervised& model, const VectorXd& observed, Index
 }
 
 /// In ℓ the targets are the hidden signs themselves, of which the filter is the expectation.
-Errors theorem_1_in_steps(const ConvergenceTask& task,
-                          const reference::HiddenMarkovOptions& process, std::uint64_t seed) {
+Errors theorem_1_in_steps(const ConvergenceTask& task, const theory::HiddenMarkovOptions& process,
+                          std::uint64_t seed) {
   const auto longest = static_cast<Index>(kSteps.back());
-  const auto data = reference::hidden_markov(process, longest, seed);
-  const auto held_out = reference::hidden_markov(process, kHeldOut, seed + kOtherData);
+  const auto data = theory::hidden_markov(process, longest, seed);
+  const auto held_out = theory::hidden_markov(process, kHeldOut, seed + kOtherData);
   const SupervisedOptions options = supervised(task, task.features, seed);
   // One network for all lengths: the one that the longest record draws.
   const Supervised best =
@@ -99,9 +100,9 @@ Errors theorem_1_in_steps(const ConvergenceTask& task,
 const std::vector<double> kFeatures1 = {8, 16, 32, 64, 128, 256, 512};
 
 Errors theorem_1_in_features(const ConvergenceTask& task,
-                             const reference::HiddenMarkovOptions& process, std::uint64_t seed) {
-  const auto data = reference::hidden_markov(process, task.steps, seed);
-  const auto held_out = reference::hidden_markov(process, kHeldOut, seed + kOtherData);
+                             const theory::HiddenMarkovOptions& process, std::uint64_t seed) {
+  const auto data = theory::hidden_markov(process, task.steps, seed);
+  const auto held_out = theory::hidden_markov(process, kHeldOut, seed + kOtherData);
   const MatrixXd truth = held_out.filtered.tail(kHeldOut - task.delay).transpose();
   Errors errors;
   for (const double features : kFeatures1) {
@@ -332,7 +333,7 @@ void climb(const ReproduceOptions& options, const Progress& progress,
 void reproduce_convergence(const ReproduceOptions& options, const Progress& progress,
                            Results& results) {
   const ExperimentFile file("convergence");
-  const auto process = file.read<reference::HiddenMarkovOptions>("hidden_markov");
+  const auto process = file.read<theory::HiddenMarkovOptions>("hidden_markov");
   const auto task_1 = file.read<ConvergenceTask>("theorem_1");
   const auto task_2 = file.read<ConvergenceTask>("theorem_2");
   const ExperimentFile paper("market-maker");

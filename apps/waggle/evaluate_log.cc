@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "control/action_search.h"
 #include "core/check.h"
-#include "policy/action_search.h"
 #include "progress.h"
 
 namespace waggle::app {

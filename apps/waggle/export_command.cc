@@ -10,7 +10,7 @@
 #include <waggle/model.h>
 
 #include "core/check.h"
-#include "io/atomic_file.h"
+#include "files/atomic_file.h"
 #include "option_flags.h"
 
 namespace waggle::app {

@@ -11,9 +11,9 @@
 #include <fmt/ranges.h>
 
 #include "config.h"
+#include "files/atomic_file.h"
 #include "forecast_run.h"
-#include "io/atomic_file.h"
-#include "io/csv.h"
+#include "logs/csv.h"
 #include "repeat_command.h"
 #include "reservoir_flags.h"
 #include "results.h"

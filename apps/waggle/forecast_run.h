@@ -6,7 +6,7 @@
 
 #include <waggle/supervised.h>
 
-#include "io/series_file.h"
+#include "logs/series_file.h"
 
 namespace waggle::app {
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <numeric>
 
+#include <waggle/theory/lemma.h>
+#include <waggle/theory/mean_flow.h>
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
@@ -70,7 +72,7 @@ class Judge {
         batch_(solve_td({moments_}, {.ridge = task.ridge, .scale = RidgeScale::relative},
                         network.constant_feature())
                    .weights),
-        whitening_(whiten(second_moments(), problem.discount, 1e-12)) {}
+        whitening_(theory::whiten(second_moments(), problem.discount, 1e-12)) {}
 
   const TdMoments& moments() const { return moments_; }
   const VectorXd& batch() const { return batch_; }
@@ -90,7 +92,7 @@ class Judge {
  private:
   TdMoments moments_;
   VectorXd batch_;
-  Whitening whitening_;
+  theory::Whitening whitening_;
 };
 
 constexpr std::array kUpdates = {OnlineUpdate::recursive, OnlineUpdate::whitened,
@@ -159,8 +161,9 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   }
   outcome.values.insert(outcome.values.end(), bellman_ratios.begin(), bellman_ratios.end());
 
-  const Whitening whitening = whiten(judge.second_moments(), problem.discount, task.cutoff);
-  const MeanFlow flow = integrate_mean_flow(
+  const theory::Whitening whitening =
+      theory::whiten(judge.second_moments(), problem.discount, task.cutoff);
+  const theory::MeanFlow flow = theory::integrate_mean_flow(
       whitening.map * judge.moments().system() * whitening.map.transpose() / judge.rows(),
       whitening.map * judge.moments().target() / judge.rows());
   // κ beyond the inverse of rounding is reported as that.

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/text.h"
-#include "io/atomic_file.h"
+#include "files/atomic_file.h"
 
 namespace waggle::app {
 

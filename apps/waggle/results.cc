@@ -8,7 +8,7 @@
 
 #include <waggle/version.h>
 
-#include "io/atomic_file.h"
+#include "files/atomic_file.h"
 
 namespace waggle::app {
 

@@ -9,7 +9,7 @@
 #include <waggle/error.h>
 #include <waggle/series.h>
 
-#include "io/atomic_file.h"
+#include "files/atomic_file.h"
 #include "option_flags.h"
 
 namespace waggle::app {

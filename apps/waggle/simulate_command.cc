@@ -15,7 +15,7 @@
 
 #include "core/check.h"
 #include "environments.h"
-#include "io/atomic_file.h"
+#include "files/atomic_file.h"
 #include "option_flags.h"
 #include "progress.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <waggle/policy.h>
+#include <waggle/policy_iteration.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
 #include <waggle/value.h>

@@ -7,6 +7,8 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
+#include <waggle/scaling.h>
+
 namespace waggle {
 
 /// A reservoir system x_{k+1} = F(x_k, z_k), r_k = h(x_k) (equation reservoir_system_eqns).
@@ -96,21 +98,6 @@ struct ReservoirOptions {
   /// Throws Error where a field is out of its range, or options are given that exclude each other.
   void validate() const;
 };
-
-/// Mean and spread of each input channel: z enters the network as (z − mean) / spread.
-struct InputScaling {
-  Eigen::VectorXd mean;
-  Eigen::VectorXd spread;  ///< > 0
-
-  /// Leaves `inputs` channels as they are.
-  static InputScaling none(Eigen::Index inputs);
-  /// By mean and standard deviation; a channel that never changes gets spread 1, since there is
-  /// nothing to scale it by.
-  static InputScaling by(Eigen::VectorXd mean, const Eigen::VectorXd& variance);
-};
-
-/// By the mean and variance of every row. Throws Error if there is no column.
-InputScaling measure_scaling(const Eigen::Ref<const Eigen::MatrixXd>& columns);
 
 /// The weights of an echo state network as plain data, to be saved and restored: from the same
 /// weights, the same bits.

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include <waggle/environment.h>
-#include <waggle/reservoir.h>
+#include <waggle/scaling.h>
 
 namespace waggle {
 
@@ -144,27 +143,6 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
 double measure_input_bound(const InputLayout& layout, TrajectorySource& source,
                            const InputScaling& scaling, Eigen::Index delay);
 
-/// Some consecutive steps of one episode, and the states they led through.
-struct StateBlock {
-  Eigen::Index first;                        ///< row, counted from the first of all
-  Eigen::Index first_in_episode;             ///< the same, counted from the episode's start
-  Eigen::Ref<const Eigen::MatrixXd> states;  ///< n × (m+1): x_first … x_{first+m}
-  const Trajectory& chunk;                   ///< where the rows are
-  Eigen::Index row;                          ///< of the first in it
-
-  Eigen::Index steps() const { return states.cols() - 1; }  ///< m
-  double reward(Eigen::Index i) const { return chunk.rewards()[row + i]; }
-  /// Whether step i terminated its episode; only the last may.
-  bool terminated(Eigen::Index i) const { return chunk.end(row + i) == EpisodeEnd::terminated; }
-};
-
-/// Drives the reservoir through the rows and hands the states over in blocks, in order; never holds
-/// more than one block. `state` is where to start and, afterwards, where it ended; after an
-/// episode's end the state is 0.
-void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
-                    TrajectorySource& source, Eigen::VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit);
-
 inline ExperienceSummary summarise(const Trajectory& trajectory) {
   TrajectoryChunks source(trajectory);
   return summarise(source);
@@ -178,16 +156,4 @@ inline double measure_input_bound(const InputLayout& layout, const Trajectory& t
   TrajectoryChunks source(trajectory);
   return measure_input_bound(layout, source, scaling, delay);
 }
-inline void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
-                           const Trajectory& trajectory, Eigen::VectorXd& state,
-                           const std::function<void(const StateBlock&)>& visit) {
-  TrajectoryChunks source(trajectory);
-  for_each_block(reservoir, layout, source, state, visit);
-}
-
-/// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
-Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,
-                             const Trajectory& trajectory, Eigen::VectorXd state,
-                             const Eigen::Ref<const Eigen::VectorXd>& weights);
-
 }  // namespace waggle

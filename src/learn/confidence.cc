@@ -7,8 +7,8 @@
 
 #include <waggle/random.h>
 
+#include "control/action_search.h"
 #include "linalg/dense.h"
-#include "policy/action_search.h"
 
 namespace waggle {
 

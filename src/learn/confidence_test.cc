@@ -9,7 +9,7 @@
 #include <waggle/bee_world.h>
 #include <waggle/market_maker.h>
 
-#include "policy/action_search.h"
+#include "control/action_search.h"
 
 namespace waggle {
 namespace {

@@ -4,9 +4,9 @@
 #include <waggle/online.h>
 #include <waggle/value.h>
 
+#include "control/action_search.h"
 #include "core/check.h"
 #include "learn/action_bounds.h"
-#include "policy/action_search.h"
 
 namespace waggle {
 
@@ -139,7 +139,7 @@ std::vector<std::string> OnlineLearner::warnings() const {
   found = options_.value.steps.warnings();
   if (burning_in()) return found;
   const auto& whitening = value_->whitening();
-  const LemmaConditions& conditions = whitening ? whitening->after : value_->conditions();
+  const theory::LemmaConditions& conditions = whitening ? whitening->after : value_->conditions();
   if (!conditions.hold()) {
     found.push_back(fmt::format("the Lemma's condition fails: discount {} ≥ 1/κ, κ = {:.3g}{}",
                                 conditions.lipschitz, conditions.condition_number,

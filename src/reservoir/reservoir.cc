@@ -1,6 +1,3 @@
-#include <cmath>
-#include <utility>
-
 #include <waggle/reservoir.h>
 
 #include "core/check.h"
@@ -23,26 +20,6 @@ void ReservoirSystem::drive(const Ref<const MatrixXd>& z, Ref<MatrixXd> states) 
           "drive: states are {} × {}, must be units × (steps + 1) = {} × {}", states.rows(),
           states.cols(), units(), z.cols() + 1);
   for (Index k = 0; k < z.cols(); ++k) step(states.col(k), z.col(k), states.col(k + 1));
-}
-
-InputScaling InputScaling::none(Index inputs) {
-  return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
-}
-
-InputScaling InputScaling::by(VectorXd mean, const VectorXd& variance) {
-  VectorXd spread = variance.cwiseSqrt();
-  for (Index i = 0; i < spread.size(); ++i) {
-    // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
-    if (spread[i] <= 1e-12 * std::abs(mean[i]) || spread[i] == 0.0) spread[i] = 1.0;
-  }
-  return {std::move(mean), std::move(spread)};
-}
-
-InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
-  require(columns.cols() >= 1, "scaling: there is no data to measure it from");
-  const VectorXd mean = columns.rowwise().mean();
-  return InputScaling::by(mean, (columns.colwise() - mean).rowwise().squaredNorm() /
-                                    static_cast<double>(columns.cols()));
 }
 
 }  // namespace waggle

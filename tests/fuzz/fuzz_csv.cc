@@ -1,6 +1,6 @@
 #include <waggle/error.h>
 
-#include "io/csv.h"
+#include "logs/csv.h"
 #include "memory_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

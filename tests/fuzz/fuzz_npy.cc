@@ -3,7 +3,7 @@
 
 #include <waggle/error.h>
 
-#include "io/npy.h"
+#include "logs/npy.h"
 #include "memory_file.h"
 
 /// As .npy, and as .npz if it starts like an archive.

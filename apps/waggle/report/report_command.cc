@@ -13,9 +13,9 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
-#include "io/atomic_file.h"
-#include "io/json.h"
+#include "files/atomic_file.h"
 #include "option_flags.h"
+#include "options/json.h"
 #include "pages.h"
 #include "sections.h"
 

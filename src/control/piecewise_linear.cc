@@ -1,0 +1,116 @@
+#include "control/piecewise_linear.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace waggle {
+
+using Eigen::Index;
+
+PiecewiseLinearMaximiser::PiecewiseLinearMaximiser(Index units)
+    : events_(static_cast<std::size_t>(2 * units)),
+      sorted_(static_cast<std::size_t>(2 * units)),
+      cell_ends_(static_cast<std::size_t>(2 * units) + 1) {}
+
+void PiecewiseLinearMaximiser::sort_events(double lower, double upper) {
+  // As many cells as events: counting places each near its rank, insertion does the rest.
+  const auto cells = static_cast<double>(count_);
+  const double scale = cells / (upper - lower);
+  const auto cell = [&](const Event& event) {
+    return static_cast<std::size_t>(std::clamp((event.at - lower) * scale, 0.0, cells - 1.0));
+  };
+  std::fill_n(cell_ends_.begin(), count_ + 1, 0);
+  for (Index i = 0; i < count_; ++i) ++cell_ends_[cell(events_[static_cast<std::size_t>(i)]) + 1];
+  for (Index i = 1; i <= count_; ++i) {
+    cell_ends_[static_cast<std::size_t>(i)] += cell_ends_[static_cast<std::size_t>(i) - 1];
+  }
+  for (Index i = 0; i < count_; ++i) {
+    const Event& event = events_[static_cast<std::size_t>(i)];
+    sorted_[static_cast<std::size_t>(cell_ends_[cell(event)]++)] = event;
+  }
+  const auto earlier = [](const Event& a, const Event& b) { return a.at < b.at; };
+  // Events crowded into few cells would make insertion quadratic.
+  const auto crowded = [&] {
+    int start = 0;
+    for (Index i = 0; i < count_; ++i) {
+      const int end = cell_ends_[static_cast<std::size_t>(i)];
+      if (end - start > 32) return true;
+      start = end;
+    }
+    return false;
+  };
+  if (crowded()) {
+    std::sort(sorted_.begin(), sorted_.begin() + count_, earlier);
+    return;
+  }
+  for (Index i = 1; i < count_; ++i) {
+    const Event event = sorted_[static_cast<std::size_t>(i)];
+    Index j = i;
+    for (; j > 0 && event.at < sorted_[static_cast<std::size_t>(j) - 1].at; --j) {
+      sorted_[static_cast<std::size_t>(j)] = sorted_[static_cast<std::size_t>(j) - 1];
+    }
+    sorted_[static_cast<std::size_t>(j)] = event;
+  }
+}
+
+Maximum PiecewiseLinearMaximiser::operator()(const double* b, const double* c, const double* w,
+                                             Index units, double constant, double slope,
+                                             double lower, double upper, double half_width) {
+  eigen_assert(2 * units <= static_cast<Index>(events_.size()));
+  const bool smooth = half_width > 0.0;
+  const auto record = [&](double at, double change) {
+    if (at > lower && at < upper) events_[static_cast<std::size_t>(count_++)] = {at, change};
+  };
+  count_ = 0;
+  double value = constant + slope * lower;
+  double curvature = 0.0;
+  for (Index i = 0; i < units; ++i) {
+    if (c[i] == 0.0) {
+      value += w[i] * std::max(b[i], 0.0);
+      continue;
+    }
+    // Switched on at its kink if c > 0, off if c < 0: either way the slope grows by w|c|. Whether
+    // it is on at the lower end follows from where the kink is, so that the two never disagree.
+    const double kink = -b[i] / c[i];
+    const double change = w[i] * std::abs(c[i]);
+    if (!smooth) {
+      if ((c[i] > 0.0) == (kink <= lower)) {
+        value += w[i] * (b[i] + c[i] * lower);
+        slope += w[i] * c[i];
+      }
+      record(kink, change);
+      continue;
+    }
+    const double rise = kink - half_width;
+    const double fall = kink + half_width;
+    const bool before = rise > lower;  // the ramp is still to come
+    const bool after = fall <= lower;  // it has passed
+    const double passed = before ? 0.0 : after ? 1.0 : (lower - rise) / (2.0 * half_width);
+    slope += w[i] * c[i] * (c[i] > 0.0 ? passed : 1.0 - passed);
+    if (!before && !after) curvature += change / (2.0 * half_width);
+    record(rise, change / (2.0 * half_width));
+    record(fall, -change / (2.0 * half_width));
+  }
+  if (count_ > 0) sort_events(lower, upper);
+
+  Maximum best{lower, value};
+  double previous = lower;
+  for (Index i = 0; i <= count_; ++i) {
+    const double at = i < count_ ? sorted_[static_cast<std::size_t>(i)].at : upper;
+    const double step = at - previous;
+    if (curvature < 0.0 && slope > 0.0 && slope + curvature * step < 0.0) {
+      const double top = -slope / curvature;  // the slope falls through 0 inside this piece
+      const double there = value + 0.5 * slope * top;
+      if (there > best.value) best = {previous + top, there};
+    }
+    value += (slope + 0.5 * curvature * step) * step;
+    slope += curvature * step;
+    if (value > best.value) best = {at, value};
+    previous = at;
+    if (i == count_) break;
+    (smooth ? curvature : slope) += sorted_[static_cast<std::size_t>(i)].change;
+  }
+  return best;
+}
+
+}  // namespace waggle

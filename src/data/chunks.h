@@ -1,0 +1,29 @@
+#pragma once
+
+#include <waggle/trajectory.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+/// Calls visit(chunk, first row of it) for every chunk; throws Error if there is none.
+template <typename Visit>
+void for_each_chunk(TrajectorySource& source, Visit visit) {
+  Trajectory chunk(1, 0);
+  Eigen::Index rows = 0;
+  source.rewind();
+  while (source.next(chunk)) {
+    visit(chunk, rows);
+    rows += chunk.steps();
+  }
+  require(rows >= 1, "the trajectory is empty");
+}
+
+/// Row `row` of a trajectory as the reservoir's input.
+inline void write_input(const InputLayout& layout, const Trajectory& trajectory, Eigen::Index row,
+                        Eigen::Ref<Eigen::VectorXd> z) {
+  layout.write(trajectory.rewards()[row], trajectory.actions().col(row),
+               trajectory.observations().col(row), z);
+}
+
+}  // namespace waggle

@@ -1,0 +1,35 @@
+#include <cmath>
+#include <utility>
+
+#include <waggle/scaling.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+InputScaling InputScaling::none(Index inputs) {
+  return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
+}
+
+InputScaling InputScaling::by(VectorXd mean, const VectorXd& variance) {
+  VectorXd spread = variance.cwiseSqrt();
+  for (Index i = 0; i < spread.size(); ++i) {
+    // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
+    if (spread[i] <= 1e-12 * std::abs(mean[i]) || spread[i] == 0.0) spread[i] = 1.0;
+  }
+  return {std::move(mean), std::move(spread)};
+}
+
+InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
+  require(columns.cols() >= 1, "scaling: there is no data to measure it from");
+  const VectorXd mean = columns.rowwise().mean();
+  return InputScaling::by(mean, (columns.colwise() - mean).rowwise().squaredNorm() /
+                                    static_cast<double>(columns.cols()));
+}
+
+}  // namespace waggle

@@ -1,0 +1,416 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/export.h>
+#include <waggle/market_maker.h>
+
+#include "core/check.h"
+#include "expect_error.h"
+#include "files/atomic_file.h"
+
+namespace waggle {
+namespace {
+
+namespace fs = std::filesystem;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// A made-up plant: what it shows is what was done, remembered, and noise. One number or several,
+/// or choices.
+Trajectory made_up_log(const EnvironmentSpec& spec, Index steps) {
+  const Index actions = spec.actions.size();
+  Trajectory log(actions, spec.observation_size());
+  VectorXd action(actions), observation = VectorXd::Zero(spec.observation_size());
+  double memory = 0.0;
+  for (Index k = 0; k < steps; ++k) {
+    Draws draws = Random(11).at(Purpose::user, static_cast<std::uint64_t>(k));
+    for (Index i = 0; i < actions; ++i) {
+      action[i] = spec.actions.is_discrete()
+                      ? static_cast<double>(draws.index(spec.actions.choices))
+                      : draws.uniform(-1.0, 1.0);
+    }
+    const double centre = spec.actions.is_discrete() ? 0.5 * (spec.actions.choices - 1.0) : 0.0;
+    memory = 0.7 * memory + action.sum() - centre + 0.3 * draws.normal();
+    for (double& value : observation) value = memory + 0.1 * draws.normal();
+    const double reward = -memory * memory + 0.2 * action[0];
+    log.append(reward, action, observation);
+  }
+  return log;
+}
+
+EnvironmentSpec made_up_spec(ActionSpace actions, Index observations, bool reward_is_input) {
+  EnvironmentSpec spec;
+  spec.name = "plant */ \\ ?\?/ \n end";
+  spec.actions = std::move(actions);
+  for (Index i = 0; i < spec.actions.size(); ++i) spec.action_names.push_back("valve /* @");
+  for (Index i = 0; i < observations; ++i) spec.observation_names.push_back("θ\xe2\x80\xae");
+  spec.reward_is_input = reward_is_input;
+  return spec;
+}
+
+struct Controller {
+  const char* title;
+  Model model;
+  Trajectory percepts;
+};
+
+Controller made_up(const char* title, ActionSpace actions, const LearnOptions& options,
+                   Index observations = 1, bool reward_is_input = true) {
+  const EnvironmentSpec spec = made_up_spec(std::move(actions), observations, reward_is_input);
+  const Trajectory log = made_up_log(spec, 10'600);
+  Trajectory head(log.action_size(), log.observation_size());
+  Trajectory tail = head;
+  for (Index k = 0; k < log.steps(); ++k) {
+    (k < 600 ? head : tail)
+        .append(log.rewards()[k], log.actions().col(k), log.observations().col(k));
+  }
+  return {title, make_model(learn_from_log(spec, head, options), spec, {}, {.confidence = false}),
+          std::move(tail)};
+}
+
+LearnOptions small(Index units = 40) {
+  LearnOptions options;
+  options.reservoir.units = units;
+  return options;
+}
+
+Controller make_bee() {
+  BeeWorld world;
+  Simulation simulation(world, 3);
+  UniformPolicy initial(world.spec().actions);
+  LearnOptions options = small(120);
+  options.sweeps = 5;
+  const Learnt learnt = learn(simulation, initial, options);
+  GreedyPolicy policy = learnt.policy({.epsilon = 0.1});
+  return {"bee world", make_model(learnt, world.spec()),
+          simulation.run(policy, {.steps = 10'000}).trajectory};
+}
+
+const Controller& bee() {
+  static const Controller controller = make_bee();
+  return controller;
+}
+
+Controller market() {
+  MarketMaker market;
+  Simulation simulation(market, 4);
+  LinearPolicy initial(MatrixXd::Constant(1, 1, 0.3), 1.0);
+  LearnOptions options = small();
+  options.reservoir.direct_inputs = true;
+  options.reservoir.slowest_leak = 0.2;
+  const Learnt learnt = learn(simulation, initial, options);
+  return {"market maker, leaks and direct inputs", make_model(learnt, market.spec()),
+          simulation.run(initial, {.steps = 10'000}).trajectory};
+}
+
+std::vector<Controller> controllers() {
+  const ActionSpace interval = ActionSpace::box(-1.0, 1.0);
+  std::vector<Controller> all;
+  all.push_back(bee());
+  all.push_back(market());
+  LearnOptions options = small();
+  options.greedy.smoothing = 0.3;
+  all.push_back(made_up("a window", interval, options, 2));
+  options = small();
+  options.reservoir.members = 3;
+  options.reservoir.density = 0.2;
+  all.push_back(made_up("sparse members", interval, options, 1, false));
+  options.reservoir.density = 1.0;
+  options.reservoir.units = 15;
+  all.push_back(made_up("dense members", interval, options, 0));
+  options = small();
+  options.reservoir.recurrent_scaling = 0.0;
+  options.reservoir.operator_norm.reset();
+  all.push_back(made_up("no recurrence", interval, options));
+  options = small();
+  options.reservoir.activation = Activation::identity;
+  options.reservoir.leak = 0.5;
+  all.push_back(made_up("identity units", interval, options));
+  options = small();
+  options.reservoir.activation = Activation::tanh;
+  options.reservoir.leak = 0.7;
+  options.reservoir.input_scaling = 1.0;
+  all.push_back(made_up("choices, tanh units", ActionSpace::discrete(3), options));
+  all.push_back(made_up("choices, ReLU units", ActionSpace::discrete(4), small(), 0));
+  all.push_back(made_up("one choice", ActionSpace::discrete(1), small(), 1, false));
+  options = small(20);
+  options.greedy.candidates = 10;
+  all.push_back(made_up("two numbers",
+                        ActionSpace::box(Eigen::Vector2d(-1.0, -2.0), Eigen::Vector2d(1.0, 0.5)),
+                        options));
+  options.reservoir.activation = Activation::tanh;
+  all.push_back(made_up("candidates, tanh units", interval, options));
+  options.greedy = {
+      .maximiser = Maximiser::sampled, .candidates = 7, .candidate_spread = 1.0 / 3.0};
+  options.reservoir.activation = Activation::relu;
+  all.push_back(made_up("normal candidates, unbounded", ActionSpace::unbounded(2), options));
+  return all;
+}
+
+/// A program that reads percepts and writes actions and values, after its own sizeof the state.
+std::string program(const Model& model) {
+  const Index observations = model.environment.observation_size();
+  const Index actions = model.actions.size();
+  const std::string step =
+      model.actions.is_discrete() || actions == 1
+          ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
+          : "{ controller_real a[8]; int i; controller_step(&state, v[0], v + 1, a);"
+            "for (i = 0; i < ACTIONS; ++i) action[i] = a[i]; }";
+  return fmt::format(
+             "#include \"controller.h\"\n#include <stdio.h>\n"
+             "enum {{ INPUTS = {}, ACTIONS = {} }};\n",
+             1 + observations, actions) +
+         "int main(void) {\n"
+         "  controller_state state; double in, action[8]; controller_real v[INPUTS]; int n = 0;\n"
+         "  printf(\"%d\\n\", (int)sizeof state);\n"
+         "  controller_reset(&state);\n"
+         "  while (scanf(\"%lf\", &in) == 1) {\n"
+         "    int i; v[n++] = (controller_real)in; if (n < INPUTS) continue;\n"
+         "    n = 0; " +
+         step +
+         "\n    for (i = 0; i < ACTIONS; ++i) printf(\"%.17g \", action[i]);\n"
+         "    printf(\"%.17g\\n\", (double)controller_value(&state));\n  }\n  return 0;\n}\n";
+}
+
+class ExportC : public testing::Test {
+ protected:
+  ExportC()
+      : directory_(fs::path(testing::TempDir()) / ("waggle-export-" + std::to_string(getpid()))) {
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  ~ExportC() override { fs::remove_all(directory_); }
+
+  /// Runs a command in the folder; what it printed is shown if it fails.
+  bool run(const std::string& command) {
+    const std::string all = "cd '" + directory_.string() + "' && (" + command + ") 2> log";
+    if (std::system(all.c_str()) == 0) return true;
+    std::ifstream log(directory_ / "log");
+    ADD_FAILURE() << command << "\n" << std::string(std::istreambuf_iterator<char>(log), {});
+    return false;
+  }
+
+  /// Exports, compiles and runs; rows of actions and the value.
+  MatrixXd run_c(const Controller& controller, const ExportOptions& options) {
+    const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
+    write_file(directory_ / "main.c", program(controller.model));
+    std::ofstream in(directory_ / "in");
+    in.precision(17);
+    const Trajectory& percepts = controller.percepts;
+    for (Index k = 0; k < percepts.steps(); ++k) {
+      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose() << '\n';
+    }
+    in.close();
+    if (!run("gcc -std=c99 -O1 -Wall -Wextra -Werror -pedantic controller.c main.c -o main -lm && "
+             "./main < in > out")) {
+      return {};
+    }
+    std::ifstream out(directory_ / "out");
+    Index bytes = 0;
+    out >> bytes;
+    EXPECT_EQ(bytes, exported.ram_bytes);
+    EXPECT_NE(exported.header.find(fmt::format("{} bytes, one", bytes)), std::string::npos);
+    MatrixXd result(controller.model.actions.size() + 1, percepts.steps());
+    for (double& number : result.reshaped()) out >> number;
+    EXPECT_TRUE(out.good());
+    return result;
+  }
+
+  fs::path directory_;
+};
+
+/// What the library does on the same percepts.
+MatrixXd run_library(const Controller& controller, std::uint64_t seed) {
+  GreedyPolicy policy = controller.model.policy();
+  const Trajectory& percepts = controller.percepts;
+  const Index actions = controller.model.actions.size();
+  MatrixXd result(actions + 1, percepts.steps());
+  Percept percept;
+  VectorXd action(actions);
+  for (Index k = 0; k < percepts.steps(); ++k) {
+    percept.reward = percepts.rewards()[k];
+    percept.observation = percepts.observations().col(k);
+    Draws draws = Random(seed).at(Purpose::policy, static_cast<std::uint64_t>(k));
+    policy.act(percept, draws, action);
+    result.col(k).head(actions) = action;
+    result(actions, k) = policy.value();
+  }
+  return result;
+}
+
+TEST_F(ExportC, DoesWhatTheLibraryDoes) {
+  constexpr std::uint64_t seed = 0x123456789abcdef0;
+  for (const Controller& controller : controllers()) {
+    SCOPED_TRACE(controller.title);
+    const MatrixXd expected = run_library(controller, seed);
+    const MatrixXd actual = run_c(controller, {.seed = seed});
+    ASSERT_EQ(actual.size(), expected.size());
+    const Index last = expected.rows() - 1;
+    const MatrixXd actions = expected.topRows(last);
+    // Something is decided, at least where there is something to decide: a linear value always has
+    // its maximum at the same end.
+    if (controller.model.actions.choices != 1 &&
+        controller.model.network->activation() != Activation::identity) {
+      EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
+    }
+    EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);
+    const double scale = std::max(1.0, expected.row(last).cwiseAbs().maxCoeff());
+    EXPECT_LT((actual - expected).row(last).cwiseAbs().maxCoeff(), 1e-12 * scale);
+    ASSERT_TRUE(run("g++ -O1 -Wall -Wextra -Werror -pedantic -x c++ -c controller.c -o cc.o"));
+  }
+}
+
+TEST_F(ExportC, DriftsLittleInFloat) {
+  for (const Controller& controller : controllers()) {
+    SCOPED_TRACE(controller.title);
+    const MatrixXd expected = run_library(controller, 0);
+    const MatrixXd actual = run_c(controller, {.precision = Precision::float32});
+    ASSERT_EQ(actual.size(), expected.size());
+    const Index last = expected.rows() - 1;
+    const auto values = expected.row(last);
+    const double span = std::max(1e-9, values.maxCoeff() - values.minCoeff());
+    VectorXd moved = (actual - expected).topRows(last).cwiseAbs().colwise().maxCoeff();
+    std::sort(moved.begin(), moved.end());
+    const double median = moved[moved.size() / 2], most = moved[moved.size() * 99 / 100];
+    const double value = (actual.row(last) - values).cwiseAbs().maxCoeff() / span;
+    fmt::print("{}: actions move by {:.0e}, 99 % {:.0e}, worst {:.0e}; values by {:.0e} of all\n",
+               controller.title, median, most, moved[moved.size() - 1], value);
+    // Where two actions are worth the same to rounding, the worst may be anything.
+    EXPECT_LT(median, 1e-6);
+    EXPECT_LT(most, 1e-4);
+    EXPECT_LT(value, 1e-3);
+    if (!controller.model.actions.is_discrete()) {
+      for (Index i = 0; i < last; ++i) {
+        EXPECT_GE(actual.row(i).minCoeff(), controller.model.actions.lower[i]);
+        EXPECT_LE(actual.row(i).maxCoeff(), controller.model.actions.upper[i]);
+      }
+    }
+  }
+}
+
+TEST_F(ExportC, TakesOnACortexWhatItSays) {
+  if (std::system("command -v arm-none-eabi-gcc > /dev/null") != 0) {
+    GTEST_SKIP() << "there is no arm-none-eabi-gcc";
+  }
+  for (const Controller& controller : controllers()) {
+    for (const Precision precision : {Precision::float32, Precision::float64}) {
+      SCOPED_TRACE(fmt::format("{}, {}", controller.title,
+                               precision == Precision::float32 ? "float" : "double"));
+      const ExportedC exported =
+          export_c(directory_ / "controller", controller.model, {.precision = precision});
+      write_file(directory_ / "probe.c",
+                 fmt::format("#include \"controller.h\"\n"
+                             "typedef char size[sizeof(controller_state) == {} ? 1 : -1];\n"
+                             "size probe;\n",
+                             exported.ram_bytes));
+      ASSERT_TRUE(
+          run("for file in controller probe; do arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb "
+              "-std=c99 -O2 -Wall -Wextra -Werror -pedantic -c $file.c -o $file.o || exit 1; done; "
+              "arm-none-eabi-size controller.o | tail -1 > size"));
+      std::ifstream size(directory_ / "size");
+      Index flash = 0, initialised = -1, zeroed = -1;
+      size >> flash >> initialised >> zeroed;
+      EXPECT_EQ(initialised + zeroed, 0);             // all RAM is the caller's
+      EXPECT_GE(flash, exported.flash_bytes);         // the constants …
+      EXPECT_LE(flash, exported.flash_bytes + 6000);  // … and little code
+    }
+  }
+}
+
+TEST_F(ExportC, NamesFilesAsTold) {
+  const Model model = bee().model;
+  export_c(directory_ / "my bee-2.c", model, {});
+  EXPECT_TRUE(
+      run("test -f 'my bee-2.h' && gcc -std=c99 -Wall -Wextra -Werror -pedantic -c "
+          "'my bee-2.c' -o bee.o && nm bee.o | grep -q 'T my_bee_2_step'"));
+  EXPECT_THROW(export_c(directory_ / "no" / "bee", model, {}), std::runtime_error);
+}
+
+TEST_F(ExportC, DecidesTiesAsTheLibrary) {
+  for (Controller controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
+    controller.model.value.weights.setZero();
+    const MatrixXd expected = run_library(controller, 0);
+    EXPECT_EQ(run_c(controller, {}), expected);
+    const double first = controller.model.actions.is_discrete() ? 0.0 : -0.1;
+    EXPECT_TRUE((expected.row(0).array() == first).all());
+  }
+}
+
+TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
+  LearnOptions options = small();
+  options.reservoir.leak = 0.9;
+  const Controller controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
+  export_c(directory_ / "controller", controller.model, {});
+  write_file(directory_ / "main.c",
+             "#include \"controller.h\"\n#include <math.h>\n#include <string.h>\n"
+             "int main(void) {\n"
+             "  controller_state s, before; double o = 1.0, bad = NAN, large = 1e308, first;\n"
+             "  controller_reset(&s);\n"
+             "  first = controller_step(&s, 0.0, &o);\n"
+             "  if (first == 0.0) return 1;\n"
+             "  before = s;\n"
+             "  if (controller_step(&s, NAN, &o) != first) return 2;\n"
+             "  if (controller_step(&s, INFINITY, &o) != first) return 3;\n"
+             "  if (controller_step(&s, 0.0, &bad) != first) return 4;\n"
+             "  if (memcmp(&s, &before, sizeof s) != 0) return 5;\n"
+             "  for (int i = 0; i < 50; ++i) {\n"
+             "    if (!isfinite(controller_step(&s, 0.0, &large))) return 6;\n"
+             "    if (!isfinite(controller_value(&s))) return 8;\n"
+             "  }\n"
+             "  controller_reset(&s);\n"
+             "  return controller_step(&s, 0.0, &o) == first ? 0 : 7;\n}\n");
+  EXPECT_TRUE(
+      run("gcc -std=c99 controller.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
+}
+
+TEST(ExportedC, SaysWhatItTakes) {
+  const Model model = bee().model;
+  const Index constants = 120 * 120 + 120 * 2 + 120 + 120 + 2;  // A, C, ζ, W and the bounds
+  const ExportedC wide = export_c(model);
+  const ExportedC narrow = export_c(model, {.name = "bee_2", .precision = Precision::float32});
+  EXPECT_EQ(wide.flash_bytes, 8 * constants);
+  EXPECT_EQ(narrow.flash_bytes, 4 * constants);
+  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2));
+  EXPECT_GE(wide.multiply_adds, 120 * 120 + 120 * 3);
+  EXPECT_LE(wide.multiply_adds, 120 * 120 + 120 * 10);
+  for (const std::string& part :
+       {fmt::format("{} bytes of constants", narrow.flash_bytes),
+        fmt::format("{} multiply-adds", narrow.multiply_adds),
+        std::string("reward          nectar"), std::string("move, from -0.1 to 0.1"),
+        std::string("typedef float bee_2_real;"),
+        std::string("bee_2_real bee_2_step(bee_2_state *state")}) {
+    EXPECT_NE(narrow.header.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(narrow.source.find("#include \"bee_2.h\""), std::string::npos);
+  EXPECT_EQ(narrow.source.find("malloc"), std::string::npos);
+  EXPECT_EQ(narrow.source.find("math.h"), std::string::npos);
+}
+
+TEST(ExportedC, RefusesWhatIsNoName) {
+  Model model = bee().model;
+  for (const char* name : {"", "2bee", "_bee", "my-bee", "bee\nint x;", "b\xc3\xa9"}) {
+    expect_error([&] { export_c(model, {.name = name}); }, "name = '", "must be a letter");
+  }
+  expect_error([&] { export_c(model, {.name = std::string(41, 'x')}); }, "at most 40");
+  expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
+  expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
+  model.value.weights[3] = 1e300;
+  expect_error([&] { export_c(model, {.precision = Precision::float32}); }, "1e+300",
+               "export as double");
+  model.value.weights[3] = NAN;
+  expect_error([&] { export_c(model); }, "readout.weights");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,109 @@
+#include "files/atomic_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string failure(const fs::path& path, int code) {
+  return fmt::format("cannot write '{}': {}", path.string(), std::strerror(code));
+}
+
+[[noreturn]] void fail(const fs::path& path, int code) {
+  throw std::runtime_error(failure(path, code));
+}
+
+}  // namespace
+
+/// A file descriptor that is closed, and a path that is removed, unless told otherwise.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& directory) : path_(directory / ".waggle-XXXXXX") {
+    std::string name = path_.string();
+    descriptor_ = mkstemp(name.data());
+    path_ = name;
+    if (descriptor_ >= 0) fchmod(descriptor_, 0644);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    if (!kept_) unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  const fs::path& path() const { return path_; }
+  void keep() { kept_ = true; }
+
+ private:
+  fs::path path_;
+  int descriptor_ = -1;
+  bool kept_ = false;
+};
+
+void require_writable_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) throw Error(failure(directory, error.value()));
+  const TemporaryFile probe(directory);
+  if (!probe.is_open()) throw Error(failure(directory, errno));
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  // A link stays a link: what it points to is replaced. A pipe or a device cannot be replaced.
+  std::error_code error;
+  if (fs::is_symlink(path_, error)) path_ = fs::weakly_canonical(path_, error);
+  const fs::file_status status = fs::status(path_, error);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    direct_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (direct_ < 0) fail(path_, errno);
+    return;
+  }
+  const fs::path directory = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  temporary_ = std::make_unique<TemporaryFile>(directory);
+  if (!temporary_->is_open()) fail(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (direct_ >= 0) close(direct_);
+}
+
+void AtomicFile::write(std::string_view part) {
+  while (!part.empty()) {
+    const int descriptor = direct_ >= 0 ? direct_ : temporary_->descriptor();
+    const ssize_t written = ::write(descriptor, part.data(), part.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path_, errno);
+    part.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  if (direct_ >= 0) return;
+  if (fsync(temporary_->descriptor()) != 0) fail(path_, errno);
+  if (std::rename(temporary_->path().c_str(), path_.c_str()) != 0) fail(path_, errno);
+  temporary_->keep();
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace waggle

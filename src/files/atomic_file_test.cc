@@ -1,0 +1,86 @@
+#include "files/atomic_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "expect_error.h"
+
+namespace waggle {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class AtomicFile : public testing::Test {
+ protected:
+  // Of its own, since tests run side by side.
+  AtomicFile()
+      : directory_(fs::path(testing::TempDir()) /
+                   ("waggle-atomic-file-" + std::to_string(getpid()))) {
+    fs::remove_all(directory_);
+  }
+  ~AtomicFile() override { fs::remove_all(directory_); }
+
+  fs::path directory_;
+};
+
+TEST_F(AtomicFile, WritesReplacesAndLeavesNothingElse) {
+  require_writable_directory(directory_ / "deep");
+  const fs::path path = directory_ / "deep" / "file";
+  const std::string large(3'000'000, 'x');
+  write_file(path, "old");
+  write_file(path, large);
+  EXPECT_EQ(read(path), large);
+  write_file(path, "");
+  EXPECT_EQ(read(path), "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "deep"), {}), 1);
+}
+
+TEST_F(AtomicFile, ALinkIsFollowedAndAPipeIsWrittenTo) {
+  require_writable_directory(directory_);
+  write_file(directory_ / "target", "old");
+  fs::create_symlink("target", directory_ / "link");
+  write_file(directory_ / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(directory_ / "link"));
+  EXPECT_EQ(read(directory_ / "target"), "new");
+
+  const fs::path pipe = directory_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_file(pipe, "through");
+  char text[16] = {};
+  EXPECT_EQ(::read(reader, text, sizeof text), 7);
+  EXPECT_STREQ(text, "through");
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(AtomicFile, AFailureLeavesTheOldFile) {
+  require_writable_directory(directory_);
+  const fs::path path = directory_ / "occupied";
+  fs::create_directories(path / "by a directory");
+  EXPECT_THROW(write_file(path, "new"), std::runtime_error);
+  EXPECT_THROW(write_file(directory_ / "nowhere" / "file", "new"), std::runtime_error);
+  EXPECT_TRUE(fs::is_directory(path));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1);
+}
+
+TEST_F(AtomicFile, AnUnwritableDirectoryIsNamed) {
+  require_writable_directory(directory_);
+  std::ofstream(directory_ / "file") << "mine";
+  expect_error([&] { require_writable_directory(directory_ / "file"); }, "file", "cannot write");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,264 @@
+#include "logs/csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "core/check.h"
+#include "core/text.h"
+#include "files/input_file.h"
+
+// Written here since Debian's parsers do not fit: libcsv (last released in 2013) copies every cell
+// through two callbacks, fast-cpp-csv-parser wants the number of columns at compile time and cannot
+// read line breaks in quotes, rapidcsv holds the whole file.
+
+namespace waggle {
+
+namespace {
+
+constexpr std::size_t kRowLimit = std::size_t{1} << 20;  // the buffer: a row must fit in it
+
+/// Bytes at which reading an unquoted cell has to stop and think.
+constexpr std::array<bool, 256> kStops = [] {
+  std::array<bool, 256> stops{};
+  for (const char c : {',', '\n', '"'}) stops[static_cast<unsigned char>(c)] = true;
+  return stops;
+}();
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+class CsvTable final : public Table {
+ public:
+  explicit CsvTable(const std::filesystem::path& path)
+      : file_(path), buffer_(std::make_unique_for_overwrite<char[]>(kRowLimit + 1)) {
+    read_header();
+  }
+
+  const std::vector<std::string>& columns() const override { return columns_; }
+  void use(const std::vector<std::size_t>&) override { rewind(); }
+
+  void rewind() override {
+    start();
+    read_row();  // the header
+  }
+
+  bool next() override {
+    if (!read_row()) return false;
+    ++row_;
+    if (cells_.size() != columns_.size()) {
+      throw Error(fmt::format("{}: {} cells, the header has {} columns", row_name(), cells_.size(),
+                              columns_.size()));
+    }
+    return true;
+  }
+
+  Cell cell(std::size_t column) const override { return parse_number(text(column)); }
+
+  std::string_view text(std::size_t column) const override {
+    const Span& span = cells_[column];
+    const std::string_view all(span.begin, span.size);
+    return span.quoted ? all : trimmed(all);
+  }
+
+  std::string row_name() const override {
+    if (row_ == 0) return fmt::format("'{}', line {} (the header)", file_.path().string(), line_);
+    return fmt::format("'{}', row {} (line {})", file_.path().string(), row_, line_);
+  }
+
+ private:
+  struct Span {
+    char* begin;
+    std::size_t size;
+    bool quoted;
+    bool doubled;  // has quotes written twice
+  };
+
+  void start() {
+    offset_ = 0;
+    begin_ = end_ = buffer_.get();
+    at_end_ = false;
+    row_ = 0;
+    line_ = 0;
+    lines_before_ = 0;
+    blank_line_ = 0;
+    fill();
+    const std::string_view head(begin_, static_cast<std::size_t>(end_ - begin_));
+    require(!head.starts_with("\xFF\xFE") && !head.starts_with("\xFE\xFF"),
+            "'{}': the file is in UTF-16, must be in UTF-8", file_.path().string());
+    if (head.starts_with("\xEF\xBB\xBF")) begin_ += 3;
+  }
+
+  void read_header() {
+    start();
+    const std::string path = file_.path().string();
+    require(read_row(), "'{}': the file is empty", path);
+    bool numbers = true;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      columns_.emplace_back(text(i));
+      numbers = numbers && cell(i).kind == Cell::Kind::number;
+    }
+    require_column_names(columns_, path);
+    require(!numbers, "'{}': the first line must be a header of column names, but is numbers",
+            path);
+    require(columns_.size() > 1 || columns_[0].find_first_of(";\t|") == std::string::npos,
+            "'{}': the header is the one name {}; columns must be separated by commas", path,
+            shown(columns_[0]));
+  }
+
+  /// Moves what is left of the buffer to its front and reads on behind it. The byte after the last
+  /// is always a line's end, so that scanning needs no other bound.
+  void fill() {
+    const auto left = static_cast<std::size_t>(end_ - begin_);
+    std::memmove(buffer_.get(), begin_, left);
+    begin_ = buffer_.get();
+    const std::size_t wanted = kRowLimit - left;
+    const std::size_t got = file_.read(offset_, begin_ + left, wanted);
+    offset_ += got;
+    at_end_ = got < wanted;
+    end_ = begin_ + left + got;
+    *end_ = '\n';
+  }
+
+  /// Splits the next row that is not blank into cells; false at the file's end.
+  bool read_row() {
+    for (;;) {
+      line_ = lines_before_ + 1;
+      if (begin_ == end_ && !at_end_) fill();
+      if (begin_ == end_) return false;
+      while (!split()) {
+        if (at_end_) fail(line_, "a quote is opened and never closed");
+        if (static_cast<std::size_t>(end_ - begin_) == kRowLimit) {
+          fail(line_, "longer than 1 MiB (is a quote not closed?)");
+        }
+        fill();
+      }
+      const bool blank = cells_.size() == 1 && cells_[0].size == 0 && !cells_[0].quoted;
+      if (!blank) break;
+      if (blank_line_ == 0) blank_line_ = line_;
+    }
+    if (blank_line_ != 0) fail(blank_line_, "the line is blank, and rows follow");
+    for (Span& span : cells_) {
+      if (span.doubled) undouble(span);
+    }
+    return true;
+  }
+
+  /// Throws Error about the row that is being split.
+  [[noreturn]] void fail(std::int64_t line, std::string_view problem) const {
+    const std::string row = columns_.empty() ? "" : fmt::format("row {} (line {})", row_ + 1, line);
+    throw Error(fmt::format("'{}', {}: {}", file_.path().string(),
+                            row.empty() ? fmt::format("line {}", line) : row, problem));
+  }
+
+  /// Splits the row at begin_; false, with nothing changed, if its end is not in the buffer.
+  bool split() {
+    cells_.clear();
+    std::int64_t breaks = 0;
+    char* p = begin_;
+    for (;;) {
+      Span span{p, 0, false, false};
+      if (*p == '"') {
+        span = {++p, 0, true, false};
+        for (;; ++p) {
+          while (*p != '"' && *p != '\n') ++p;
+          if (p >= end_) return false;
+          if (*p == '\n') {
+            ++breaks;
+          } else if (p + 1 < end_ && p[1] == '"') {
+            span.doubled = true;
+            ++p;
+          } else if (p + 1 == end_ && !at_end_) {
+            return false;  // the next byte decides
+          } else {
+            break;
+          }
+        }
+        span.size = static_cast<std::size_t>(p - span.begin);
+        ++p;
+        if (*p == '\r' && p + 1 == end_ && !at_end_) return false;
+        if (*p == '\r' && p[1] == '\n') ++p;
+        if (*p != ',' && *p != '\n') {
+          fail(line_,
+               fmt::format("cell {}: something follows its closing quote", cells_.size() + 1));
+        }
+      } else {
+        while (!kStops[static_cast<unsigned char>(*p)]) ++p;
+        if (*p == '"') {
+          fail(line_, fmt::format("cell {}: a quote in the middle of a cell that is not quoted",
+                                  cells_.size() + 1));
+        }
+        span.size = static_cast<std::size_t>(p - span.begin);
+        if (*p == '\n' && span.size > 0 && p[-1] == '\r') --span.size;
+      }
+      if (p == end_ && !at_end_) return false;
+      cells_.push_back(span);
+      if (*p++ == '\n') break;
+    }
+    begin_ = std::min(p, end_);
+    lines_before_ += 1 + breaks;
+    return true;
+  }
+
+  static void undouble(Span& span) {
+    char* to = span.begin;
+    for (std::size_t i = 0; i < span.size; ++i) {
+      *to++ = span.begin[i];
+      if (span.begin[i] == '"') ++i;
+    }
+    span.size = static_cast<std::size_t>(to - span.begin);
+  }
+
+  InputFile file_;
+  std::vector<std::string> columns_;
+  std::unique_ptr<char[]> buffer_;
+  char* begin_ = nullptr;  // of what is not read yet
+  char* end_ = nullptr;    // of what is in the buffer
+  std::uint64_t offset_ = 0;
+  bool at_end_ = false;
+  std::vector<Span> cells_;
+  std::int64_t row_ = 0;   // of the current row; 0 for the header
+  std::int64_t line_ = 0;  // on which the current row starts
+  std::int64_t lines_before_ = 0;
+  std::int64_t blank_line_ = 0;
+};
+
+}  // namespace
+
+Table::Cell parse_number(std::string_view text) {
+  using Kind = Table::Cell::Kind;
+  text = trimmed(text);
+  if (text.empty()) return {Kind::empty, 0.0};
+  const char* first = text.data();
+  const char* const last = first + text.size();
+  if (text.size() > 1 && *first == '+' && first[1] != '-') ++first;
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(first, last, value);
+  if (end != last || code == std::errc::invalid_argument) return {Kind::text, 0.0};
+  if (code == std::errc::result_out_of_range) return {Kind::out_of_range, 0.0};
+  return {std::isfinite(value) ? Kind::number : Kind::not_finite, value};
+}
+
+std::unique_ptr<Table> open_csv(const std::filesystem::path& path) {
+  return std::make_unique<CsvTable>(path);
+}
+
+std::string csv_cell(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos && !text.empty() &&
+                     !blank(text.front()) && !blank(text.back());
+  if (plain) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
+}  // namespace waggle

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <waggle/log.h>
+
+#include "logs/table.h"
+
+namespace waggle {
+
+/// The files that paths and patterns stand for, in order. Throws Error if there is none.
+std::vector<std::filesystem::path> expand_patterns(const std::vector<std::string>& files);
+
+/// What the columns of all files of a log are called.
+struct LogNames {
+  std::vector<std::string> actions;
+  std::vector<std::string> observations;
+};
+
+/// Where these are in one file.
+struct LogColumns {
+  std::size_t reward = 0;
+  std::vector<std::size_t> actions;
+  std::vector<std::size_t> observations;
+  std::optional<std::size_t> episode;
+  std::optional<std::size_t> terminated;
+  std::optional<std::size_t> truncated;
+
+  std::vector<std::size_t> all() const;
+};
+
+/// Finds the names in the columns of a log's first file: those of action vectors, and of the
+/// observations if they are not named one by one.
+LogNames find_names(const LogOptions& options, const std::vector<std::string>& columns);
+
+/// Finds the columns in any file. Throws Error if one is missing, or, if the observations were not
+/// named, there are more than in the first file.
+LogColumns find_columns(const LogOptions& options, const LogNames& names,
+                        const std::vector<std::string>& columns, const std::string& path);
+
+}  // namespace waggle

@@ -1,0 +1,96 @@
+#include "logs/table.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_set>
+
+#include "core/check.h"
+#include "core/text.h"
+#include "logs/csv.h"
+#include "logs/minari.h"
+#include "logs/npy.h"
+
+namespace waggle {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+}  // namespace
+
+std::string Table::cell_name(std::size_t column) const {
+  return fmt::format("{}, column {}", row_name(), shown(columns()[column]));
+}
+
+void Table::refuse(std::size_t column, Cell::Kind kind) const {
+  const std::string name = cell_name(column);
+  switch (kind) {
+    case Cell::Kind::empty:
+      throw Error(fmt::format("{}: the cell is empty", name));
+    case Cell::Kind::not_finite:
+      throw Error(fmt::format("{}: {} is not finite", name, shown(text(column))));
+    case Cell::Kind::out_of_range:
+      throw Error(fmt::format("{}: {} is outside the range of double precision", name,
+                              shown(text(column))));
+    default:
+      throw Error(fmt::format("{}: {} is not a number", name, shown(text(column))));
+  }
+}
+
+double Table::number(std::size_t column) const {
+  const Cell found = cell(column);
+  if (found.kind != Cell::Kind::number) refuse(column, found.kind);
+  return found.value;
+}
+
+bool Table::flag(std::size_t column) const {
+  const Cell found = cell(column);
+  if (found.kind == Cell::Kind::number && found.value == 0.0) return false;
+  if (found.kind == Cell::Kind::number && found.value == 1.0) return true;
+  if (found.kind == Cell::Kind::text) {
+    const std::string word = lower(text(column));
+    if (word == "false") return false;
+    if (word == "true") return true;
+  }
+  throw Error(
+      fmt::format("{}: {} must be 0, 1, true or false", cell_name(column), shown(text(column))));
+}
+
+std::unique_ptr<Table> open_table(const std::filesystem::path& path) {
+  const std::string extension = lower(path.extension().string());
+  if (extension == ".csv") return open_csv(path);
+  if (extension == ".npy") return open_npy(path);
+  if (extension == ".npz") return open_npz(path);
+  if (extension == ".hdf5" || extension == ".h5") return open_minari(path);
+  std::error_code ignored;
+  const std::filesystem::path inside = path / "data" / "main_data.hdf5";
+  if (std::filesystem::exists(inside, ignored)) return open_minari(inside);
+  throw Error(fmt::format(
+      "'{}': cannot tell the format of this log; its name must end in .csv, .npy, .npz, .hdf5 or "
+      ".h5, or be the folder of a Minari dataset",
+      path.string()));
+}
+
+void require_column_names(const std::vector<std::string>& names, const std::string& path) {
+  require(names.size() <= kMaximumColumns, "'{}': {} columns, must be at most {}", path,
+          names.size(), kMaximumColumns);
+  std::unordered_set<std::string> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    require(!names[i].empty(), "'{}': column {} of {} has no name", path, i + 1, names.size());
+    require(seen.insert(names[i]).second, "'{}': there are two columns {}", path, shown(names[i]));
+  }
+}
+
+void append_channel_names(const std::string& name, std::size_t width,
+                          std::vector<std::string>& names) {
+  if (width == 1) names.push_back(name);
+  for (std::size_t i = 0; width > 1 && i < width; ++i) {
+    names.push_back(fmt::format("{}_{}", name, i));
+  }
+}
+
+}  // namespace waggle

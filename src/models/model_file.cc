@@ -1,0 +1,390 @@
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include <waggle/model.h>
+#include <waggle/version.h>
+
+#include "core/check.h"
+#include "files/atomic_file.h"
+#include "models/safetensors.h"
+#include "options/options_json.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+/// What of a model is neither tensor nor described elsewhere.
+namespace model_file {
+
+struct NetworkShape {
+  Index members = 1;
+  Index member_units = 0;
+  Activation activation = Activation::relu;
+  bool has_constant = false;
+};
+
+template <typename Visitor>
+void describe(Visitor& v, NetworkShape& o) {
+  v("members", o.members);
+  v("member_units", o.member_units);
+  v("activation", o.activation);
+  v("has_constant", o.has_constant);
+}
+
+struct Fit {
+  FitDiagnostics diagnostics;
+  bool singular = false;
+  double divergence_limit = 0.0;
+  std::vector<std::string> warnings;
+};
+
+template <typename Visitor>
+void describe(Visitor& v, Fit& o) {
+  v("diagnostics", o.diagnostics);
+  v("singular", o.singular);
+  v("divergence_limit", o.divergence_limit);
+  v("warnings", o.warnings);
+}
+
+}  // namespace model_file
+
+namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr const char* kFormat = "waggle model";
+
+template <typename T>
+std::string bytes_of(const T* values, Index count) {
+  std::string bytes(static_cast<std::size_t>(count) * sizeof(T), '\0');
+  if (count > 0) std::memcpy(bytes.data(), values, bytes.size());
+  return bytes;
+}
+
+Tensor matrix_tensor(const RowMajor& matrix) {
+  return {Dtype::f64,
+          {static_cast<std::uint64_t>(matrix.rows()), static_cast<std::uint64_t>(matrix.cols())},
+          bytes_of(matrix.data(), matrix.size())};
+}
+
+Tensor vector_tensor(const Ref<const VectorXd>& vector) {
+  return {Dtype::f64,
+          {static_cast<std::uint64_t>(vector.size())},
+          bytes_of(vector.data(), vector.size())};
+}
+
+Tensor index_tensor(const int* values, Index count) {
+  const std::vector<std::int64_t> wide(values, values + count);
+  return {Dtype::i64, {wide.size()}, bytes_of(wide.data(), count)};
+}
+
+std::string block_name(Index member) { return fmt::format("network.recurrent.{}", member); }
+
+/// Hands out the tensors of a file, each of the shape it must have, and knows what is left over.
+class Tensors {
+ public:
+  explicit Tensors(const std::map<std::string, Tensor>& tensors) : tensors_(tensors) {}
+
+  bool has(const std::string& name) const { return tensors_.contains(name); }
+
+  VectorXd vector(const std::string& name) { return vector(name, extent(name, 0, 1)); }
+  VectorXd vector(const std::string& name, Index size, bool finite = true) {
+    VectorXd values(size);
+    copy(take(name, Dtype::f64, {size}), values.data());
+    if (finite) require_finite(name, values);
+    return values;
+  }
+  MatrixXd matrix(const std::string& name, Index rows) {
+    return matrix(name, rows, extent(name, 1, 2));
+  }
+  MatrixXd matrix(const std::string& name, Index rows, Index columns) {
+    const Tensor& tensor = take(name, Dtype::f64, {rows, columns});
+    RowMajor values(rows, columns);
+    copy(tensor, values.data());
+    require_finite(name, values);
+    return values;
+  }
+  /// Whole numbers in [0, limit].
+  std::vector<int> indices(const std::string& name, Index size, Index limit) {
+    const Tensor& tensor = take(name, Dtype::i64, {size});
+    std::vector<std::int64_t> wide(static_cast<std::size_t>(size));
+    copy(tensor, wide.data());
+    for (const std::int64_t index : wide) {
+      require(index >= 0 && index <= limit, "tensor {}: {} is not in [0, {}]", in_quotes(name),
+              index, limit);
+    }
+    return {wide.begin(), wide.end()};
+  }
+  /// One side of a tensor that must have `dimensions`.
+  Index extent(const std::string& name, std::size_t side, std::size_t dimensions) const {
+    const Tensor& tensor = find(name);
+    require(tensor.shape.size() == dimensions, "tensor {}: shape [{}], must have {} sides",
+            in_quotes(name), fmt::join(tensor.shape, ", "), dimensions);
+    // An empty tensor may claim any size on its other sides.
+    require(tensor.shape[side] <= std::numeric_limits<std::int32_t>::max(),
+            "tensor {}: shape [{}] is too large", in_quotes(name), fmt::join(tensor.shape, ", "));
+    return static_cast<Index>(tensor.shape[side]);
+  }
+
+  void finish() const {
+    for (const auto& [name, tensor] : tensors_) {
+      require(taken_.contains(name), "tensor {}: does not belong to this model", in_quotes(name));
+    }
+  }
+
+ private:
+  const Tensor& find(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    require(found != tensors_.end(), "tensor {}: is missing", in_quotes(name));
+    return found->second;
+  }
+  const Tensor& take(const std::string& name, Dtype dtype, const std::vector<Index>& shape) {
+    const Tensor& tensor = find(name);
+    taken_.insert(name);
+    const bool fits = std::equal(
+        shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end(),
+        [](Index a, std::uint64_t b) { return a >= 0 && static_cast<std::uint64_t>(a) == b; });
+    require(tensor.dtype == dtype && fits, "tensor {}: {} of shape [{}], must be {} of [{}]",
+            in_quotes(name), name_of(tensor.dtype), fmt::join(tensor.shape, ", "), name_of(dtype),
+            fmt::join(shape, ", "));
+    return tensor;
+  }
+  static void copy(const Tensor& tensor, void* to) {
+    if (!tensor.bytes.empty()) std::memcpy(to, tensor.bytes.data(), tensor.bytes.size());
+  }
+  static void require_finite(const std::string& name, const Ref<const MatrixXd>& values) {
+    const Entry bad = first_non_finite(values);
+    require(bad.row < 0, "tensor {}: entry ({}, {}) is not finite", in_quotes(name), bad.row,
+            bad.column);
+  }
+
+  const std::map<std::string, Tensor>& tensors_;
+  std::set<std::string> taken_;
+};
+
+Eigen::SparseMatrix<double> read_sparse(Tensors& tensors, const std::string& name, Index n) {
+  const std::vector<int> starts =
+      tensors.indices(name + ".column_starts", n + 1, std::numeric_limits<std::int32_t>::max());
+  const VectorXd values = tensors.vector(name + ".values");
+  const std::vector<int> rows = tensors.indices(name + ".rows", values.size(), n - 1);
+  require(starts.front() == 0 && starts.back() == values.size() &&
+              std::is_sorted(starts.begin(), starts.end()),
+          "tensor {}: must rise from 0 to the {} values", in_quotes(name + ".column_starts"),
+          values.size());
+  for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
+    for (int i = starts[j] + 1; i < starts[j + 1]; ++i) {
+      require(rows[static_cast<std::size_t>(i) - 1] < rows[static_cast<std::size_t>(i)],
+              "tensor {}: must rise inside column {}", in_quotes(name + ".rows"), j);
+    }
+  }
+  return Eigen::Map<const Eigen::SparseMatrix<double>>(n, n, values.size(), starts.data(),
+                                                       rows.data(), values.data());
+}
+
+NetworkWeights read_network(Tensors& tensors, const model_file::NetworkShape& shape) {
+  NetworkWeights weights;
+  const Index n = shape.member_units;
+  weights.member_units = n;
+  weights.activation = shape.activation;
+  weights.has_constant = shape.has_constant;
+  weights.bias = tensors.vector("network.bias");
+  weights.input = tensors.matrix("network.input", weights.bias.size());
+  require(n >= 1 && shape.members >= 1 && shape.members <= weights.bias.size() / n,
+          "network: {} members of {} units do not fit a bias of {}", shape.members, n,
+          weights.bias.size());
+  weights.leak = tensors.vector("network.leak", shape.members * n);
+  for (Index member = 0; member < shape.members; ++member) {
+    NetworkWeights::Block& block = weights.recurrent.emplace_back();
+    const std::string name = block_name(member);
+    if (tensors.has(name)) {
+      block.dense = tensors.matrix(name, n, n);
+    } else if (tensors.has(name + ".values")) {
+      block.sparse = read_sparse(tensors, name, n);
+    } else if (tensors.has(name + ".delayed")) {
+      const std::string delayed = name + ".delayed";
+      block.delayed = tensors.matrix(delayed, tensors.extent(delayed, 0, 2));
+    }
+  }
+  return weights;
+}
+
+void write_network(const NetworkWeights& weights, std::map<std::string, Tensor>& tensors) {
+  tensors["network.bias"] = vector_tensor(weights.bias);
+  tensors["network.input"] = matrix_tensor(weights.input);
+  tensors["network.leak"] = vector_tensor(weights.leak);
+  for (std::size_t member = 0; member < weights.recurrent.size(); ++member) {
+    const NetworkWeights::Block& block = weights.recurrent[member];
+    const std::string name = block_name(static_cast<Index>(member));
+    if (block.dense.size() > 0) tensors[name] = matrix_tensor(block.dense);
+    if (block.delayed) tensors[name + ".delayed"] = matrix_tensor(*block.delayed);
+    if (block.sparse.size() == 0) continue;
+    const Index count = block.sparse.nonZeros();
+    tensors[name + ".values"] =
+        vector_tensor(Eigen::Map<const VectorXd>(block.sparse.valuePtr(), count));
+    tensors[name + ".rows"] = index_tensor(block.sparse.innerIndexPtr(), count);
+    tensors[name + ".column_starts"] =
+        index_tensor(block.sparse.outerIndexPtr(), block.sparse.outerSize() + 1);
+  }
+}
+
+void write_bounds(const char* name, const ActionSpace& space,
+                  std::map<std::string, Tensor>& tensors) {
+  if (space.is_discrete()) return;
+  tensors[fmt::format("{}.lower", name)] = vector_tensor(space.lower);
+  tensors[fmt::format("{}.upper", name)] = vector_tensor(space.upper);
+}
+
+/// The bounds, which may be infinite but not NaN (that is for ActionSpace::validate to say).
+ActionSpace read_bounds(const char* name, int choices, Index size, Tensors& tensors) {
+  require(choices >= 0, "environment.choices = {}: must not be negative", choices);
+  if (choices > 0) {
+    ActionSpace space;
+    space.choices = choices;
+    return space;
+  }
+  ActionSpace space;
+  space.lower = tensors.vector(fmt::format("{}.lower", name), size, false);
+  space.upper = tensors.vector(fmt::format("{}.upper", name), size, false);
+  return space;
+}
+
+template <typename Options>
+std::string json_text(const Options& options) {
+  return to_json(options).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+const std::string& find_metadata(const Safetensors& content, const std::string& key) {
+  const auto found = content.metadata.find(key);
+  require(found != content.metadata.end(), "metadata '{}' is missing", key);
+  return found->second;
+}
+
+template <typename Number>
+Number whole_number(const std::string& key, const std::string& text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  require(error == std::errc() && end == text.data() + text.size() && !text.empty(),
+          "metadata '{}' = {}: must be a whole number", key, in_quotes(text));
+  return number;
+}
+
+void require_format(const Safetensors& content) {
+  const auto format = content.metadata.find("format");
+  require(format != content.metadata.end() && format->second == kFormat,
+          "is a safetensors file, but not a waggle model");
+  const int version = whole_number<int>("format_version", find_metadata(content, "format_version"));
+  require(version >= 1, "format version {}: must be at least 1", version);
+  const auto writer = content.metadata.find("waggle_version");
+  require(version <= kModelFormatVersion,
+          "format version {}, written by waggle {}: this is waggle {}, which reads up to version "
+          "{}; please update it",
+          version, writer == content.metadata.end() ? "?" : printable(writer->second),
+          WAGGLE_VERSION, kModelFormatVersion);
+}
+
+Model from_content(const Safetensors& content) {
+  require_format(content);
+  Tensors tensors(content.tensors);
+  Model model;
+  model.environment =
+      from_json<EnvironmentSpec>(find_metadata(content, "environment"), "environment");
+  const int choices = model.environment.actions.choices;
+  const auto size = static_cast<Index>(model.environment.action_names.size());
+  model.environment.actions = read_bounds("environment", choices, size, tensors);
+  model.actions = read_bounds("actions", choices, size, tensors);
+  model.options = from_json<LearnOptions>(find_metadata(content, "options"), "options");
+  model.options.reservoir.seed =
+      whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
+  const auto shape =
+      from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
+  model.network = std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
+  if (tensors.has("scaling.mean")) {
+    model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
+  }
+  const auto fit = from_json<model_file::Fit>(find_metadata(content, "fit"), "fit");
+  model.value.options = model.options.value;
+  model.value.weights = tensors.vector("readout.weights");
+  model.value.diagnostics = fit.diagnostics;
+  model.value.singular = fit.singular;
+  model.value.state = tensors.vector("state");
+  model.divergence_limit = fit.divergence_limit;
+  model.warnings = fit.warnings;
+  const auto improvement = content.metadata.find("improvement");
+  if (improvement != content.metadata.end()) {
+    model.improvement = from_json<Improvement>(improvement->second, "improvement");
+  }
+  if (tensors.has("readout.deviation_factor")) {
+    const Index n = model.network->features();
+    model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
+  }
+  model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
+                  tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
+  model.provenance = from_json<Provenance>(find_metadata(content, "provenance"), "provenance");
+  tensors.finish();
+  model.validate();
+  return model;
+}
+
+}  // namespace
+
+std::string serialise(const Model& model) {
+  model.validate();
+  const NetworkWeights weights = model.network->weights();
+  Safetensors content;
+  content.metadata = {
+      {"format", kFormat},
+      {"format_version", std::to_string(kModelFormatVersion)},
+      {"waggle_version", WAGGLE_VERSION},
+      {"environment", json_text(model.environment)},
+      {"options", json_text(model.options)},
+      {"seed", std::to_string(model.options.reservoir.seed)},
+      {"network", json_text(model_file::NetworkShape{static_cast<Index>(weights.recurrent.size()),
+                                                     weights.member_units, weights.activation,
+                                                     weights.has_constant})},
+      {"fit", json_text(model_file::Fit{model.value.diagnostics, model.value.singular,
+                                        model.divergence_limit, model.warnings})},
+      {"provenance", json_text(model.provenance)}};
+  if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
+  auto& tensors = content.tensors;
+  write_network(weights, tensors);
+  write_bounds("environment", model.environment.actions, tensors);
+  write_bounds("actions", model.actions, tensors);
+  if (model.scaling) {
+    tensors["scaling.mean"] = vector_tensor(model.scaling->mean);
+    tensors["scaling.spread"] = vector_tensor(model.scaling->spread);
+  }
+  tensors["readout.weights"] = vector_tensor(model.value.weights);
+  if (model.has_confidence()) {
+    tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
+  }
+  tensors["state"] = vector_tensor(model.value.state);
+  tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);
+  tensors["ranges.maximum"] = vector_tensor(model.ranges.maximum);
+  tensors["ranges.mean"] = vector_tensor(model.ranges.mean);
+  tensors["ranges.deviation"] = vector_tensor(model.ranges.deviation);
+  return serialise(content);
+}
+
+Model parse_model(std::string_view bytes, const std::string& name) {
+  const Safetensors content = parse_safetensors(bytes, name);
+  try {
+    return from_content(content);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+void save_model(const std::filesystem::path& path, const Model& model) {
+  write_file(path, serialise(model));
+}
+
+Model load_model(const std::filesystem::path& path) {
+  return parse_model(read_whole_file(path), in_quotes(path.string()));
+}
+
+}  // namespace waggle

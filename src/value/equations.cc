@@ -1,0 +1,160 @@
+#include "value/equations.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kBlock = 256;  // rows handled together
+constexpr Index kFolds = 5;    // of the data, when the ridge is chosen
+
+/// Rows after the washout, but no more than tell: with these, blocks have their full size.
+Index rows_after_washout(TrajectorySource& source, Index washout) {
+  Index rows = 0;
+  Index in_episode = 0;
+  Trajectory chunk(1, 0);
+  source.rewind();
+  while (rows < 4 * kFolds * kBlock && source.next(chunk)) {
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      if (in_episode++ >= washout) ++rows;
+      if (chunk.end(k) != EpisodeEnd::none) in_episode = 0;
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
+                               TrajectorySource& source)
+    : reservoir_(reservoir),
+      options_(options),
+      // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
+      block_(
+          std::clamp<Index>(rows_after_washout(source, options.washout) / (4 * kFolds), 1, kBlock)),
+      states_(reservoir.units(), block_),
+      nexts_(reservoir.units(), block_),
+      features_(reservoir.features(), block_),
+      next_features_(reservoir.features(), block_),
+      traces_(reservoir.features(), options.trace > 0.0 ? block_ : 0),
+      rewards_(block_),
+      root_weights_(block_),
+      trace_(VectorXd::Zero(reservoir.features())),
+      terminated_(static_cast<std::size_t>(block_)),
+      starts_(static_cast<std::size_t>(block_)) {
+  if (options_.method == Method::bellman_residual) {
+    residuals_ = std::make_unique<LeastSquares>(reservoir.features());
+  } else {
+    const auto* network = dynamic_cast<const EchoStateNetwork*>(&reservoir);
+    const bool averaged = options_.average_members && network != nullptr;
+    const Index members = averaged ? network->members() : 1;
+    own_ = averaged ? network->member_units() : reservoir.features();
+    shared_ = reservoir.features() - members * own_;
+    const TdMoments empty(own_ + shared_, options_.discount);
+    folds_.assign(static_cast<std::size_t>(members),
+                  std::vector<TdMoments>(options_.solve.choose ? kFolds : 1, empty));
+  }
+}
+
+ValueEquations::~ValueEquations() = default;
+
+void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
+                         const Ref<const VectorXd>& next, bool terminated, bool starts_episode,
+                         double weight) {
+  states_.col(held_) = state;
+  if (terminated) {
+    nexts_.col(held_).setZero();
+  } else {
+    nexts_.col(held_) = next;
+  }
+  rewards_[held_] = reward;
+  root_weights_[held_] = std::sqrt(weight);
+  terminated_[static_cast<std::size_t>(held_)] = terminated ? 1 : 0;
+  starts_[static_cast<std::size_t>(held_)] = starts_episode ? 1 : 0;
+  ++rows_;
+  if (++held_ == block_) flush();
+}
+
+void ValueEquations::flush() {
+  if (held_ == 0) return;
+  auto features = features_.leftCols(held_);
+  auto next = next_features_.leftCols(held_);
+  reservoir_.map_features(states_.leftCols(held_), features);
+  reservoir_.map_features(nexts_.leftCols(held_), next);
+  for (Index i = 0; i < held_; ++i) {
+    if (terminated_[static_cast<std::size_t>(i)] != 0) next.col(i).setZero();
+  }
+  // A weighted equation is the equation times the root of its weight.
+  const auto roots = root_weights_.head(held_);
+  features *= roots.asDiagonal();
+  next *= roots.asDiagonal();
+  rewards_.head(held_).array() *= roots.array();
+  const auto rewards = rewards_.head(held_);
+  if (residuals_) {
+    residuals_->add(features - options_.discount * next, rewards.transpose());
+  } else {
+    const bool traced = options_.trace > 0.0;
+    if (traced) {
+      for (Index i = 0; i < held_; ++i) {
+        if (starts_[static_cast<std::size_t>(i)] != 0) trace_.setZero();
+        trace_ = options_.discount * options_.trace * trace_ + features.col(i);
+        traces_.col(i) = trace_;
+      }
+    }
+    const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
+    for (std::size_t member = 0; member < folds_.size(); ++member) {
+      TdMoments& fold = folds_[member][block % folds_[member].size()];
+      gather(features, member, part_);
+      gather(next, member, part_next_);
+      if (traced) gather(traces_.leftCols(held_), member, part_traces_);
+      fold.add(traced ? part_traces_ : part_, part_, part_next_, rewards);
+    }
+  }
+  held_ = 0;
+}
+
+void ValueEquations::gather(const Ref<const MatrixXd>& all, std::size_t member,
+                            MatrixXd& part) const {
+  part.resize(own_ + shared_, all.cols());
+  part.topRows(own_) = all.middleRows(static_cast<Index>(member) * own_, own_);
+  part.bottomRows(shared_) = all.bottomRows(shared_);
+}
+
+void ValueEquations::solve(ValueFit& fit) {
+  flush();
+  fit.options = options_;
+  if (residuals_) {
+    const RidgeFit solution = residuals_->solve(options_.solve);
+    fit.diagnostics = solution;
+    fit.weights = solution.weights;
+    fit.singular = false;
+    return;
+  }
+  RidgeOptions options = options_.solve;
+  // Too few rows for two folds: nothing to cross-validate with, so a moderate λ instead.
+  for (std::vector<TdMoments>& folds : folds_) {
+    std::erase_if(folds, [](const TdMoments& fold) { return fold.samples() == 0; });
+  }
+  if (options.choose && folds_.front().size() == 1) {
+    options = {.ridge = 1e-3, .solver = options.solver, .scale = RidgeScale::relative};
+  }
+  // The constant is one of the features that all share, or there is no other member.
+  const Index constant = reservoir_.constant_feature();
+  const Index others = reservoir_.features() - own_ - shared_;
+  const TdFit solution =
+      solve_td_ensemble(folds_, options, shared_, constant < 0 ? -1 : constant - others);
+  fit.diagnostics = solution;
+  fit.weights = solution.weights;
+  fit.singular = solution.singular;
+}
+
+}  // namespace waggle

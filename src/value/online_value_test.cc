@@ -1,0 +1,114 @@
+#include <cmath>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/online.h>
+#include <waggle/random.h>
+#include <waggle/rollout.h>
+#include <waggle/value.h>
+
+#include "bee_log.h"
+#include "expect_error.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+TEST(StepSizes, ConditionsAreCheckedOneByOne) {
+  EXPECT_TRUE(StepSizes{}.warnings().empty());
+  EXPECT_TRUE((StepSizes{1.0, 10.0, 1.0}.warnings().empty()));
+  ASSERT_EQ((StepSizes{1.0, 10.0, 1.5}.warnings().size()), 1u);
+  EXPECT_NE((StepSizes{1.0, 10.0, 1.5}.warnings()[0].find("Σα_k finite")), std::string::npos);
+  EXPECT_NE((StepSizes{1.0, 10.0, 0.5}.warnings()[0].find("Σα_k² infinite")), std::string::npos);
+  EXPECT_EQ((StepSizes{1.0, 10.0, 0.0}.warnings().size()), 1u);
+  const StepSizes steps{2.0, 100.0, 0.75};
+  EXPECT_DOUBLE_EQ(steps.at(0), 2.0);
+  EXPECT_DOUBLE_EQ(steps.at(1500), 2.0 / 8.0);  // 16^(3/4)
+  expect_error([] { StepSizes{0.0}.validate(); }, "initial = 0");
+  expect_error([] { (StepSizes{1.0, -1.0}.validate()); }, "delay = -1");
+  expect_error([] { (StepSizes{1.0, 1.0, std::nan("")}.validate()); }, "power = nan");
+}
+
+TEST(OnlineValue, RecursiveIsLstdAtEveryStep) {
+  const BeeLog bees;
+  const double ridge = 0.5;
+  OnlineValue value({.update = OnlineUpdate::recursive, .discount = 0.5, .ridge = ridge},
+                    bees.sigma(), bees.moments.samples());
+  const auto absolute = ridge * bees.sigma().trace() / static_cast<double>(bees.sigma().rows());
+  learn_along(*bees.network, bees.layout, bees.log, 20, value);
+  const Index n = bees.network->features();
+  const VectorXd batch = (bees.moments.system() + absolute * MatrixXd::Identity(n, n))
+                             .partialPivLu()
+                             .solve(bees.moments.target());
+  EXPECT_EQ(value.steps(), bees.moments.samples());
+  EXPECT_LT((value.weights() - batch).norm(), 1e-8 * batch.norm());
+}
+
+TEST(OnlineValue, WhitenedIsPlainOnWhitenedFeatures) {
+  const BeeLog bees(900);
+  const OnlineValueOptions options{
+      .update = OnlineUpdate::whitened, .average = false, .cutoff = 1e-4};
+  OnlineValue value(options, bees.sigma(), bees.moments.samples());
+  const theory::Whitening whitening = *value.whitening();
+  // The same by hand: W̃ ← W̃ + α φ̃ e on φ̃ = Mφ, and W = MᵀW̃.
+  MatrixXd states = MatrixXd::Zero(bees.network->units(), 901);
+  MatrixXd z(2, 900);
+  for (Index k = 0; k < 900; ++k) z.col(k) << bees.log.rewards()[k], bees.log.actions()(0, k);
+  bees.network->drive(z, states);
+  const MatrixXd features = whitening.map * states;
+  VectorXd w = VectorXd::Zero(whitening.kept);
+  for (Index k = 20; k < 900; ++k) {
+    const double error =
+        bees.log.rewards()[k] + 0.5 * w.dot(features.col(k + 1)) - w.dot(features.col(k));
+    const double step = std::min(options.steps.at(k - 20) / static_cast<double>(whitening.kept),
+                                 1.0 / features.col(k).squaredNorm());
+    w += step * error * features.col(k);
+  }
+  Index updates = 0;
+  learn_along(*bees.network, bees.layout, bees.log, 20, value, [&](Index k) {
+    EXPECT_EQ(k, updates);
+    ++updates;
+  });
+  EXPECT_EQ(updates, 880);
+  EXPECT_LT((value.weights() - whitening.map.transpose() * w).norm(),
+            1e-9 * value.weights().norm());
+}
+
+TEST(OnlineValue, WhiteningBringsItNearTheFixedPointAndPlainStaysAway) {
+  const BeeLog bees(4000, 100);
+  const theory::Whitening all = theory::whiten(bees.sigma(), 0.5, 1e-12);
+  const auto projected_error = [&](const VectorXd& w) {
+    return (all.map * (bees.moments.target() - bees.moments.system() * w)).norm();
+  };
+  const auto learnt = [&](OnlineUpdate update) {
+    OnlineValue value({.update = update}, bees.sigma(), bees.moments.samples());
+    learn_along(*bees.network, bees.layout, bees.log, 20, value);
+    return projected_error(value.weights());
+  };
+  const double nothing = projected_error(VectorXd::Zero(bees.network->features()));
+  EXPECT_LT(learnt(OnlineUpdate::recursive), 0.03 * nothing);
+  const double whitened = learnt(OnlineUpdate::whitened);
+  EXPECT_LT(whitened, 0.16 * nothing);
+  EXPECT_GT(learnt(OnlineUpdate::plain), 1.2 * whitened);
+}
+
+TEST(OnlineValue, BadInputIsRefused) {
+  const MatrixXd sigma = MatrixXd::Identity(3, 3);
+  expect_error([&] { OnlineValue({.discount = 1.0}, sigma, 1); }, "discount = 1");
+  expect_error([&] { OnlineValue({.ridge = 0.0}, sigma, 1); }, "ridge = 0");
+  expect_error([&] { OnlineValue({.forgetting = 1.5}, sigma, 1); }, "forgetting = 1.5");
+  expect_error([&] { OnlineValue({}, MatrixXd::Zero(3, 3), 1); }, "all 0");
+  expect_error([&] { OnlineValue({}, sigma, 0); }, "samples = 0");
+  OnlineValue value({}, sigma, 1);
+  expect_error([&] { value.update(VectorXd::Zero(2), 0.0, VectorXd::Zero(3)); }, "2 and 3");
+  expect_error([&] { value.update(VectorXd::Ones(3), INFINITY, VectorXd::Zero(3)); },
+               "no longer finite");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cmath>
+
+#include <waggle/value.h>
+
+#include "core/check.h"
+#include "value/equations.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+void ValueOptions::validate() const {
+  require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
+  solve.validate();
+  require(trace >= 0.0 && trace <= 1.0, "trace = {}: must be in [0, 1]", trace);
+  require(trace == 0.0 || method == Method::lstd, "trace = {}: only LSTD has eligibility traces",
+          trace);
+  require(washout >= 0, "washout = {}: must not be negative", washout);
+}
+
+namespace {
+
+/// Rows of a block that are still inside the washout.
+Index washed_out(const StateBlock& block, Index washout) {
+  return std::clamp<Index>(washout - block.first_in_episode, 0, block.states.cols() - 1);
+}
+
+void require_rows(Index rows, Index washout, Index of) {
+  require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
+}
+
+}  // namespace
+
+double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
+                     Index washout) {
+  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
+          weights.size(), reservoir.features());
+  double sum = 0.0;
+  Index count = 0;
+  Index rows = 0;
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+    features.resize(reservoir.features(), block.states.cols());
+    reservoir.map_features(block.states, features);
+    const VectorXd values = features.transpose() * weights;
+    rows += block.steps();
+    for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
+      const double next = block.terminated(i) ? 0.0 : values[i + 1];
+      const double error = block.reward(i) + discount * next - values[i];
+      sum += error * error;
+      ++count;
+    }
+  });
+  require_rows(count, washout, rows);
+  return std::sqrt(sum / static_cast<double>(count));
+}
+
+TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     TrajectorySource& source, double discount, Index washout) {
+  TdMoments moments(reservoir.features(), discount);
+  Index seen = 0;
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+    seen += block.steps();
+    const Index skipped = washed_out(block, washout);
+    const Index rows = block.steps() - skipped;
+    if (rows == 0) return;
+    features.resize(reservoir.features(), rows + 1);
+    reservoir.map_features(block.states.rightCols(rows + 1), features);
+    MatrixXd next = features.rightCols(rows);
+    if (block.terminated(block.steps() - 1)) next.col(rows - 1).setZero();
+    moments.add(features.leftCols(rows), features.leftCols(rows), next,
+                block.chunk.rewards().segment(block.row + skipped, rows));
+  });
+  require_rows(moments.samples(), washout, seen);
+  return moments;
+}
+
+ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                   TrajectorySource& source, const ValueOptions& options) {
+  options.validate();
+  ValueEquations equations(reservoir, options, source);
+  ValueFit fit;
+  fit.state = VectorXd::Zero(reservoir.units());
+  Index seen = 0;
+  for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
+    seen += block.steps();
+    for (Index i = washed_out(block, options.washout); i + 1 < block.states.cols(); ++i) {
+      equations.add(block.states.col(i), block.reward(i), block.states.col(i + 1),
+                    block.terminated(i), block.first_in_episode + i == options.washout);
+    }
+  });
+  require_rows(equations.rows(), options.washout, seen);
+  equations.solve(fit);
+  if (options.method == Method::lstd) {
+    fit.diagnostics.residual =
+        bellman_error(reservoir, layout, source, fit.weights, options.discount, options.washout);
+  }
+  return fit;
+}
+
+}  // namespace waggle
