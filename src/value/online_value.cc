@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <waggle/online.h>
+#include <waggle/states.h>
 
 #include "core/check.h"
 #include "linalg/dense.h"
