@@ -1,13 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include <Eigen/Core>
 
+#include <waggle/controller.h>
 #include <waggle/environment.h>
-#include <waggle/reservoir.h>
-#include <waggle/trajectory.h>
 
 namespace waggle {
 
@@ -48,31 +46,6 @@ class LinearPolicy final : public Policy {
   double noise_;
 };
 
-enum class Maximiser {
-  /// Exact over the whole interval where the value is piecewise linear in a scalar action (ReLU or
-  /// identity units); vector actions start from the best sampled candidate and are then maximised
-  /// exactly along one coordinate after the other; elsewhere as `sampled`.
-  exact,
-  sampled,  ///< the best of some random candidates: the paper's
-};
-
-struct GreedyOptions {
-  Maximiser maximiser = Maximiser::exact;
-  Eigen::Index candidates = 100;  ///< random actions tried; discrete spaces try all instead
-  /// Draw candidates from N(0, spread² I), clipped to the bounds, rather than uniformly from the
-  /// bounds. An unbounded space needs it, and the sampled maximiser.
-  std::optional<double> candidate_spread = std::nullopt;
-
-  /// Maximise the mean of the value over [a − h, a + h] instead of the value at a, where h is this
-  /// times half the width of the bounds. The value is piecewise linear in a, with kinks where the
-  /// random units have theirs, and its maximum jumps between them; the mean's does not. For a
-  /// scalar action and the exact maximiser.
-  double smoothing = 0.0;
-
-  /// Throws Error where a field is out of its range for this space.
-  void validate(const ActionSpace& space) const;
-};
-
 /// How a policy deviates from what it thinks best, to see more.
 struct Exploration {
   double epsilon = 0.0;  ///< chance of a random action instead, in [0, 1]
@@ -93,11 +66,10 @@ class ActionSearch;
 /// allocation in `act`.
 class GreedyPolicy final : public Policy {
  public:
-  /// Starts in `state` (as after an episode's beginning if empty). Throws Error if sizes differ or
-  /// the options do not suit the space.
-  GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout,
-               ActionSpace space, Eigen::VectorXd weights, const GreedyOptions& options = {},
-               Eigen::VectorXd state = {}, const Exploration& exploration = {});
+  /// Starts in `state` (as after an episode's beginning if empty). Throws Error if the controller
+  /// is not valid, or the exploration or the state does not suit it.
+  explicit GreedyPolicy(Controller controller, const Exploration& exploration = {},
+                        Eigen::VectorXd state = {});
   ~GreedyPolicy() override;
   GreedyPolicy(GreedyPolicy&&) noexcept;
   GreedyPolicy& operator=(GreedyPolicy&&) noexcept;
@@ -111,6 +83,7 @@ class GreedyPolicy final : public Policy {
   double value() const { return value_; }
   /// x_{k+1}: what is remembered after the last action.
   const Eigen::VectorXd& state() const { return state_; }
+  const Controller& controller() const;
 
  private:
   std::unique_ptr<ActionSearch> search_;
@@ -132,9 +105,9 @@ struct OptimismOptions {
 /// it explores by itself. (Σ + λI)⁻¹ takes in every φ it meets by a rank-one update, O(n²).
 class OptimisticPolicy final : public Policy {
  public:
-  /// `covariance` is (Σ + λI)⁻¹ of the features seen so far. Throws Error if sizes differ.
-  OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout,
-                   ActionSpace space, Eigen::VectorXd weights, Eigen::MatrixXd covariance,
+  /// `covariance` is (Σ + λI)⁻¹ of the features seen so far. The controller's value is maximised
+  /// exactly and without smoothing where it can be. Throws Error if sizes differ.
+  OptimisticPolicy(Controller controller, Eigen::MatrixXd covariance,
                    const OptimismOptions& options = {}, Eigen::VectorXd state = {});
   ~OptimisticPolicy() override;
   OptimisticPolicy(OptimisticPolicy&&) noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -70,6 +71,9 @@ class TrajectorySource {
   /// Replaces `chunk`, sizes and all, by the next rows, at least one; false, with an empty chunk,
   /// after the last.
   virtual bool next(Trajectory& chunk) = 0;
+  /// Whether the rows are cut out of a process that was running before them, so that the first of
+  /// them begin no episode. Not known: it is so if no row ends an episode.
+  virtual std::optional<bool> cut_out() const { return std::nullopt; }
 };
 
 /// A trajectory in memory as a source. It must outlive this.
@@ -125,6 +129,8 @@ struct ChannelRanges {
 struct ExperienceSummary {
   Eigen::Index rows = 0;
   Eigen::Index episodes = 0;
+  Eigen::Index terminated = 0;  ///< rows that terminated one
+  bool cut_out = false;         ///< as TrajectorySource::cut_out
   ChannelRanges ranges;
 };
 

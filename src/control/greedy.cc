@@ -46,17 +46,13 @@ void require_percept(const InputLayout& layout, const Percept& percept) {
 
 }  // namespace
 
-GreedyPolicy::GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
-                           const InputLayout& layout, ActionSpace space, VectorXd weights,
-                           const GreedyOptions& options, VectorXd state,
-                           const Exploration& exploration)
-    : search_(
-          std::make_unique<ActionSearch>(std::move(reservoir), layout, std::move(space), options)),
-      exploration_(exploration) {
-  search_->set_weights(weights);
+GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration, VectorXd state)
+    : search_(std::make_unique<ActionSearch>(std::move(controller))), exploration_(exploration) {
   state_ = initial_state(search_->reservoir(), std::move(state));
   exploration_.validate(search_->space());
 }
+
+const Controller& GreedyPolicy::controller() const { return search_->controller(); }
 
 GreedyPolicy::~GreedyPolicy() = default;
 GreedyPolicy::GreedyPolicy(GreedyPolicy&&) noexcept = default;
@@ -77,17 +73,13 @@ void OptimismOptions::validate() const {
   require(candidates >= 1, "candidates = {}: must be at least 1", candidates);
 }
 
-OptimisticPolicy::OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
-                                   const InputLayout& layout, ActionSpace space, VectorXd weights,
-                                   MatrixXd covariance, const OptimismOptions& options,
-                                   VectorXd state)
-    : search_(std::make_unique<ActionSearch>(
-          std::move(reservoir), layout, std::move(space),
-          GreedyOptions{.maximiser = Maximiser::exact, .candidates = options.candidates})),
-      options_(options),
-      covariance_(std::move(covariance)) {
+OptimisticPolicy::OptimisticPolicy(Controller controller, MatrixXd covariance,
+                                   const OptimismOptions& options, VectorXd state)
+    : options_(options), covariance_(std::move(covariance)) {
   options_.validate();
-  search_->set_weights(weights);
+  controller.greedy = {
+      .maximiser = Maximiser::exact, .candidates = options.candidates, .smoothing = 0.0};
+  search_ = std::make_unique<ActionSearch>(std::move(controller));
   state_ = initial_state(search_->reservoir(), std::move(state));
   const Index n = search_->reservoir().features();
   require(covariance_.rows() == n && covariance_.cols() == n && covariance_.allFinite(),

@@ -171,6 +171,7 @@ ExperienceSummary summarise(TrajectorySource& source) {
     squares[channel] += off * (value - ranges.mean[channel]);
   };
   bool inside = false;  // an episode
+  Index ended = 0;      // rows that end one
   for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
     const Index actions = chunk.action_size();
     const Index channels = 1 + actions + chunk.observation_size();
@@ -184,6 +185,8 @@ ExperienceSummary summarise(TrajectorySource& source) {
     for (Index k = 0; k < chunk.steps(); ++k) {
       if (!inside) ++summary.episodes;
       inside = chunk.end(k) == EpisodeEnd::none;
+      if (!inside) ++ended;
+      if (chunk.end(k) == EpisodeEnd::terminated) ++summary.terminated;
       add(0, chunk.rewards()[k]);
       for (Index i = 0; i < actions && chunk.end(k) != EpisodeEnd::terminated; ++i) {
         add(1 + i, chunk.actions()(i, k));
@@ -194,6 +197,7 @@ ExperienceSummary summarise(TrajectorySource& source) {
     }
     summary.rows += chunk.steps();
   });
+  summary.cut_out = source.cut_out().value_or(ended == 0);
   ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
   return summary;
 }

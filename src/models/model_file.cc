@@ -3,7 +3,8 @@
 #include <limits>
 #include <set>
 
-#include <waggle/model.h>
+#include <waggle/learner.h>
+#include <waggle/model_file.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
@@ -287,6 +288,20 @@ void require_format(const Safetensors& content) {
           WAGGLE_VERSION, kModelFormatVersion);
 }
 
+/// The options of a learner that acts are those of the fit and those of collecting, in one table.
+nlohmann::ordered_json learning_json(const Model& model) {
+  nlohmann::ordered_json json = to_json(model.options);
+  if (model.collected) json.update(to_json(*model.collected));
+  return json;
+}
+
+void read_learning(const std::string& text, Model& model) {
+  const auto options = from_json<LearnOptions>(text, "options");
+  model.options = options.fit;
+  model.controller.greedy = options.fit.greedy;
+  if (parse_json(text, "options").contains("rounds")) model.collected = options.collect;
+}
+
 Model from_content(const Safetensors& content) {
   require_format(content);
   Tensors tensors(content.tensors);
@@ -296,22 +311,23 @@ Model from_content(const Safetensors& content) {
   const int choices = model.environment.actions.choices;
   const auto size = static_cast<Index>(model.environment.action_names.size());
   model.environment.actions = read_bounds("environment", choices, size, tensors);
-  model.actions = read_bounds("actions", choices, size, tensors);
-  model.options = from_json<LearnOptions>(find_metadata(content, "options"), "options");
+  model.controller.layout = InputLayout::of(model.environment);
+  model.controller.actions = read_bounds("actions", choices, size, tensors);
+  read_learning(find_metadata(content, "options"), model);
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   const auto shape =
       from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
-  model.network = std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
+  model.controller.reservoir =
+      std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
   if (tensors.has("scaling.mean")) {
     model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
   }
   const auto fit = from_json<model_file::Fit>(find_metadata(content, "fit"), "fit");
-  model.value.options = model.options.value;
-  model.value.weights = tensors.vector("readout.weights");
-  model.value.diagnostics = fit.diagnostics;
-  model.value.singular = fit.singular;
-  model.value.state = tensors.vector("state");
+  model.controller.weights = tensors.vector("readout.weights");
+  model.diagnostics = fit.diagnostics;
+  model.singular = fit.singular;
+  model.state = tensors.vector("state");
   model.divergence_limit = fit.divergence_limit;
   model.warnings = fit.warnings;
   const auto improvement = content.metadata.find("improvement");
@@ -319,7 +335,7 @@ Model from_content(const Safetensors& content) {
     model.improvement = from_json<Improvement>(improvement->second, "improvement");
   }
   if (tensors.has("readout.deviation_factor")) {
-    const Index n = model.network->features();
+    const Index n = model.controller.reservoir->features();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
   }
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
@@ -334,35 +350,39 @@ Model from_content(const Safetensors& content) {
 
 std::string serialise(const Model& model) {
   model.validate();
-  const NetworkWeights weights = model.network->weights();
+  const EchoStateNetwork* network = model.controller.network();
+  require(network != nullptr,
+          "model: its reservoir is no echo state network, and has no file format");
+  const NetworkWeights weights = network->weights();
   Safetensors content;
   content.metadata = {
       {"format", kFormat},
       {"format_version", std::to_string(kModelFormatVersion)},
       {"waggle_version", WAGGLE_VERSION},
       {"environment", json_text(model.environment)},
-      {"options", json_text(model.options)},
+      {"options",
+       learning_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
       {"seed", std::to_string(model.options.reservoir.seed)},
       {"network", json_text(model_file::NetworkShape{static_cast<Index>(weights.recurrent.size()),
                                                      weights.member_units, weights.activation,
                                                      weights.has_constant})},
-      {"fit", json_text(model_file::Fit{model.value.diagnostics, model.value.singular,
-                                        model.divergence_limit, model.warnings})},
+      {"fit", json_text(model_file::Fit{model.diagnostics, model.singular, model.divergence_limit,
+                                        model.warnings})},
       {"provenance", json_text(model.provenance)}};
   if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
   auto& tensors = content.tensors;
   write_network(weights, tensors);
   write_bounds("environment", model.environment.actions, tensors);
-  write_bounds("actions", model.actions, tensors);
+  write_bounds("actions", model.controller.actions, tensors);
   if (model.scaling) {
     tensors["scaling.mean"] = vector_tensor(model.scaling->mean);
     tensors["scaling.spread"] = vector_tensor(model.scaling->spread);
   }
-  tensors["readout.weights"] = vector_tensor(model.value.weights);
+  tensors["readout.weights"] = vector_tensor(model.controller.weights);
   if (model.has_confidence()) {
     tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
   }
-  tensors["state"] = vector_tensor(model.value.state);
+  tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);
   tensors["ranges.maximum"] = vector_tensor(model.ranges.maximum);
   tensors["ranges.mean"] = vector_tensor(model.ranges.mean);

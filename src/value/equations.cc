@@ -35,12 +35,13 @@ Index rows_after_washout(TrajectorySource& source, Index washout) {
 }  // namespace
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               TrajectorySource& source)
+                               TrajectorySource& source, const RewardScale& rewards)
     : reservoir_(reservoir),
       options_(options),
+      scale_(rewards),
       // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
       block_(
-          std::clamp<Index>(rows_after_washout(source, options.washout) / (4 * kFolds), 1, kBlock)),
+          std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1, kBlock)),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), block_),
@@ -76,7 +77,7 @@ void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
   } else {
     nexts_.col(held_) = next;
   }
-  rewards_[held_] = reward;
+  rewards_[held_] = (reward - scale_.offset) / scale_.unit;
   root_weights_[held_] = std::sqrt(weight);
   terminated_[static_cast<std::size_t>(held_)] = terminated ? 1 : 0;
   starts_[static_cast<std::size_t>(held_)] = starts_episode ? 1 : 0;
@@ -135,8 +136,10 @@ void ValueEquations::solve(ValueFit& fit) {
   if (residuals_) {
     const RidgeFit solution = residuals_->solve(options_.solve);
     fit.diagnostics = solution;
+    fit.diagnostics.residual *= scale_.unit;
     fit.weights = solution.weights;
     fit.singular = false;
+    in_units_of_rewards(fit.weights);
     return;
   }
   RidgeOptions options = options_.solve;
@@ -155,6 +158,13 @@ void ValueEquations::solve(ValueFit& fit) {
   fit.diagnostics = solution;
   fit.weights = solution.weights;
   fit.singular = solution.singular;
+  in_units_of_rewards(fit.weights);
+}
+
+void ValueEquations::in_units_of_rewards(VectorXd& weights) const {
+  weights *= scale_.unit;
+  const Index constant = reservoir_.constant_feature();
+  if (constant >= 0) weights[constant] += scale_.constant_weight(options_.discount);
 }
 
 }  // namespace waggle

@@ -16,7 +16,7 @@ namespace waggle {
 class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                 TrajectorySource& source);
+                 TrajectorySource& source, const RewardScale& rewards);
   ~ValueEquations();
 
   /// One row: the state before it, the state after it (not read if `terminated`), whether it starts
@@ -31,12 +31,14 @@ class ValueEquations {
 
  private:
   void flush();
+  void in_units_of_rewards(Eigen::VectorXd& weights) const;
   /// The rows of one member: its own, then those that all share.
   void gather(const Eigen::Ref<const Eigen::MatrixXd>& all, std::size_t member,
               Eigen::MatrixXd& part) const;
 
   const ReservoirSystem& reservoir_;
   const ValueOptions options_;
+  const RewardScale scale_;
   Eigen::Index rows_ = 0;
   Eigen::Index held_ = 0;
   Eigen::Index block_ = 0;  // decides the fold

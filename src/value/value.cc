@@ -19,7 +19,7 @@ void ValueOptions::validate() const {
   require(trace >= 0.0 && trace <= 1.0, "trace = {}: must be in [0, 1]", trace);
   require(trace == 0.0 || method == Method::lstd, "trace = {}: only LSTD has eligibility traces",
           trace);
-  require(washout >= 0, "washout = {}: must not be negative", washout);
+  require(washout_rows() >= 0, "washout = {}: must not be negative", washout_rows());
 }
 
 namespace {
@@ -34,6 +34,18 @@ void require_rows(Index rows, Index washout, Index of) {
 }
 
 }  // namespace
+
+RewardScale RewardScale::of(const ExperienceSummary& summary, const ReservoirSystem& reservoir,
+                            bool centre) {
+  RewardScale scale;
+  const double deviation = summary.ranges.deviation[0];
+  const double size = deviation > 0.0 ? deviation : std::abs(summary.ranges.mean[0]);
+  if (size > 0.0) scale.unit = std::exp2(std::round(std::log2(size)));
+  if (centre && summary.terminated == 0 && reservoir.constant_feature() >= 0) {
+    scale.offset = summary.ranges.mean[0];
+  }
+  return scale;
+}
 
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
@@ -84,24 +96,25 @@ TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout
 }
 
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                   TrajectorySource& source, const ValueOptions& options) {
+                   TrajectorySource& source, const ValueOptions& options,
+                   const RewardScale& rewards) {
   options.validate();
-  ValueEquations equations(reservoir, options, source);
+  ValueEquations equations(reservoir, options, source, rewards);
   ValueFit fit;
   fit.state = VectorXd::Zero(reservoir.units());
   Index seen = 0;
   for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
     seen += block.steps();
-    for (Index i = washed_out(block, options.washout); i + 1 < block.states.cols(); ++i) {
+    for (Index i = washed_out(block, options.washout_rows()); i + 1 < block.states.cols(); ++i) {
       equations.add(block.states.col(i), block.reward(i), block.states.col(i + 1),
-                    block.terminated(i), block.first_in_episode + i == options.washout);
+                    block.terminated(i), block.first_in_episode + i == options.washout_rows());
     }
   });
-  require_rows(equations.rows(), options.washout, seen);
+  require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
   if (options.method == Method::lstd) {
     fit.diagnostics.residual =
-        bellman_error(reservoir, layout, source, fit.weights, options.discount, options.washout);
+        bellman_error(reservoir, layout, source, fit.weights, options.discount, options.washout_rows());
   }
   return fit;
 }
