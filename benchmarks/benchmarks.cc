@@ -13,6 +13,7 @@
 
 #include "control/piecewise_linear.h"
 #include "linalg/dense.h"
+#include "plain_learner.h"
 #include "reservoir/kernels.h"
 
 namespace {
@@ -25,9 +26,7 @@ using waggle::ReservoirOptions;
 
 constexpr Index kSteps = 10'000;
 
-EchoStateNetwork network(Index units) {
-  return EchoStateNetwork(ReservoirOptions{.units = units, .seed = 1}, 2);
-}
+EchoStateNetwork network(Index units) { return EchoStateNetwork(plain_reservoir(units, 1), 2); }
 
 MatrixXd inputs() { return MatrixXd::Random(2, kSteps); }
 

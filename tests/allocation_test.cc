@@ -7,6 +7,8 @@
 
 #include <waggle/waggle.h>
 
+#include "plain_learner.h"
+
 extern "C" void* __libc_malloc(std::size_t size);
 
 namespace {
@@ -77,7 +79,7 @@ TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, EveryNetwork,
-    testing::Values(ReservoirOptions{.units = 300}, ReservoirOptions{.units = 50, .leak = 0.5},
+    testing::Values(plain_reservoir(300), ReservoirOptions{.units = 50, .leak = 0.5},
                     ReservoirOptions{.units = 50, .activation = Activation::tanh},
                     ReservoirOptions{.units = 50, .density = 0.2},
                     ReservoirOptions{.procedure_one = ProcedureOne{.input_bound = 3.0}},

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -72,7 +72,7 @@ class Loop {
       : model_(model),
         policy_(model.policy(start)),
         random_(seed),
-        action_(VectorXd::Zero(model.actions.size())) {
+        action_(VectorXd::Zero(model.controller.actions.size())) {
     percept_.observation = VectorXd::Zero(model.environment.observation_size());
     for (const std::string& name : model.environment.choice_names) {
       // As the log had it: a number is a number.

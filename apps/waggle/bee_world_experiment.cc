@@ -30,11 +30,11 @@ Flight fly(const BeeWorldOptions& options, LearnOptions learner, Index evaluatio
   BeeWorld world(options);
   Simulation simulation(world, seed);
   UniformPolicy initial(simulation.spec().actions);
-  learner.reservoir.seed = seed;
+  learner.fit.reservoir.seed = seed;
   const auto start = std::chrono::steady_clock::now();
   Learnt learnt = learn(simulation, initial, learner);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  GreedyPolicy greedy = learnt.policy();
+  GreedyPolicy greedy = learnt.policy(Start::training_ended);
   Rollout improved = simulation.run(greedy, {.steps = evaluation_steps});
   return {std::move(learnt), std::move(improved), taken.count()};
 }
@@ -119,7 +119,7 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
     flights.outcomes[static_cast<std::size_t>(i)] = {
         .values = {flight.learnt.rounds.front().mean_reward,
                    flight.improved.trajectory.rewards().mean()},
-        .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
+        .rank_deficient = flight.learnt.diagnostics.rank_deficient(),
         .warnings = flight.learnt.warnings,
         .seconds = flight.seconds};
     flights.rounds[static_cast<std::size_t>(i)] = flight.learnt.rounds;
@@ -130,12 +130,13 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
 }
 
 VectorXd values(const Learnt& learnt, const Trajectory& trajectory, const VectorXd& state) {
-  return values_along(*learnt.reservoir, learnt.layout, trajectory, state, learnt.value.weights);
+  return values_along(*learnt.controller.reservoir, learnt.controller.layout, trajectory, state,
+                      learnt.controller.weights);
 }
 
 Figure initial_flight(const BeeWorldOptions& options, const Flight& flight) {
   const Learnt& learnt = flight.learnt;
-  const VectorXd empty = VectorXd::Zero(learnt.reservoir->units());
+  const VectorXd empty = VectorXd::Zero(learnt.controller.reservoir->units());
   return flight_figure("initial_flight", 0, learnt.experience, learnt.rounds.front().steps,
                        values(learnt, learnt.experience, empty), positions(options, flight));
 }
@@ -143,7 +144,7 @@ Figure initial_flight(const BeeWorldOptions& options, const Flight& flight) {
 Figure learnt_flight(std::string name, const BeeWorldOptions& options, const Flight& flight) {
   const Trajectory& improved = flight.improved.trajectory;
   return flight_figure(std::move(name), flight.learnt.experience.steps(), improved, kShown,
-                       values(flight.learnt, improved, flight.learnt.value.state),
+                       values(flight.learnt, improved, flight.learnt.state),
                        positions(options, flight));
 }
 
@@ -203,11 +204,11 @@ void reproduce_bee_world(const ReproduceOptions& options, const Progress& progre
 
   using reference::EulerLagrangeSign;
   const auto optimal =
-      reference::optimal_flight({.world = world, .discount = learner.value.discount});
+      reference::optimal_flight({.world = world, .discount = learner.fit.value.discount});
   const auto best_average = reference::optimal_flight({.world = world, .discount = 1.0});
   const auto flow = [&](EulerLagrangeSign sign) {
     return reference::euler_lagrange_flight(
-        {.world = world, .discount = learner.value.discount, .sign = sign});
+        {.world = world, .discount = learner.fit.value.discount, .sign = sign});
   };
   const auto printed = flow(EulerLagrangeSign::printed);
   const auto corrected = flow(EulerLagrangeSign::corrected);
@@ -250,7 +251,7 @@ void reproduce_bee_world(const ReproduceOptions& options, const Progress& progre
        {},
        corrected.mean_nectar,
        {}}};
-  if (options.figures == Figures::learning_curve && learner.rounds > 1) {
+  if (options.figures == Figures::learning_curve && learner.collect.rounds > 1) {
     result.figures.push_back(learning_curve(flights.rounds, 1.0, optimal.mean_nectar));
   }
   if (options.figures == Figures::all) {

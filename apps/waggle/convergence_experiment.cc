@@ -339,7 +339,7 @@ void reproduce_convergence(const ReproduceOptions& options, const Progress& prog
   const ExperimentFile paper("market-maker");
   const Market market{paper.read<MarketMakerOptions>("environment"),
                       paper.read<reference::NoisyLinearPolicy>("initial_policy"),
-                      paper.learner("paper").value.discount};
+                      paper.learner("paper").fit.value.discount};
 
   ExperimentResult first = start_result(options, "convergence-theorem-1", "least squares");
   first.paper_column = "conjectured";

@@ -157,10 +157,10 @@ void require_controls(const Model& model, const BuiltIn& built_in) {
           list(own.action_names), kind_of(own.actions), list(spec.action_names),
           kind_of(spec.actions));
   if (spec.actions.is_discrete()) return;
-  require((model.actions.lower.array() >= spec.actions.lower.array()).all() &&
-              (model.actions.upper.array() <= spec.actions.upper.array()).all(),
+  require((model.controller.actions.lower.array() >= spec.actions.lower.array()).all() &&
+              (model.controller.actions.upper.array() <= spec.actions.upper.array()).all(),
           "the model does not fit {}: its actions are {}, there they are {}", built_in.name,
-          describe_actions(model.actions, {}), describe_actions(spec.actions, {}));
+          describe_actions(model.controller.actions, {}), describe_actions(spec.actions, {}));
 }
 
 std::string channel_list(const Model& model) {

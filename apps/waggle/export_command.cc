@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <waggle/export.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 
 #include "core/check.h"
 #include "files/atomic_file.h"

@@ -212,10 +212,12 @@ void reproduce_forecasting(const ReproduceOptions& options, const Progress& prog
                            Results& results) {
   const ExperimentFile file("forecasting");
   // The fits choose λ from the data: the files only widen its path.
-  const Tasks tasks{.mackey_glass = file.read<SupervisedOptions>("mackey_glass"),
-                    .narma10 = file.read<SupervisedOptions>("narma10"),
-                    .lorenz = file.read<SupervisedOptions>("lorenz"),
-                    .memory = file.read<MemoryTask>("memory")};
+  const Tasks tasks{
+      .mackey_glass = file.read("mackey_glass", presets::forecasting()),
+      .narma10 = file.read("narma10", presets::forecasting()),
+      .lorenz = file.read("lorenz", presets::forecasting()),
+      .memory = file.read("memory",
+                          MemoryTask{.reservoir = presets::paper().fit.reservoir, .probe = {}})};
   ExperimentResult result;
   result.experiment = "forecasting";
   result.learner = "supervised";

@@ -10,15 +10,16 @@
 
 #include <fmt/format.h>
 
+#include <waggle/evaluation.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
+#include <waggle/presets.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
 #include "core/text.h"
 #include "environments.h"
-#include "evaluate_log.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
 #include "logs/log_columns.h"
@@ -34,30 +35,6 @@ using Eigen::Index;
 using nlohmann::ordered_json;
 
 namespace {
-
-/// What serves most logs: policy iteration by LSTD with λ chosen, on units of many time scales
-/// whose kinks lie where the data is. Three networks, since what one of them is worth depends on
-/// how it happened to be drawn.
-LearnOptions default_learner() {
-  LearnOptions options;
-  options.sweeps = 20;
-  options.reservoir.recurrent_scaling = 1.0;
-  options.reservoir.input_scaling = 1.0;
-  options.reservoir.bias_scaling = 0.3;
-  options.reservoir.orthogonal = true;
-  options.reservoir.operator_norm = 0.9;
-  options.reservoir.slowest_leak = 0.3;
-  options.reservoir.direct_inputs = true;
-  options.reservoir.members = 3;
-  options.value.washout = 30;
-  options.greedy.smoothing = 0.3;
-  return options;
-}
-
-/// Options of a learner that acts by itself: a log has its steps already.
-const std::set<std::string> kNotForLogs = {"steps",       "rounds",           "final_sweeps",
-                                           "optimism",    "greedy_rounds",    "action_limit",
-                                           "exploration", "final_exploration"};
 
 struct LearnCommand {
   ConfigFile config;
@@ -75,6 +52,7 @@ struct LearnCommand {
   std::string episode = LogOptions().episode;
   std::string terminated = LogOptions().terminated;
   std::string truncated = LogOptions().truncated;
+  std::string preset = "standard";
   std::uint64_t seed = 0;
   std::string dump;  // "true": to the standard output, and no more; else a file
   std::filesystem::path out;
@@ -84,7 +62,7 @@ struct LearnCommand {
 
   void run();
   LogOptions log_options(Index washout) const;
-  ordered_json configuration(const LearnOptions& options) const;
+  ordered_json configuration(const FitOptions& options) const;
 };
 
 LogOptions LearnCommand::log_options(Index washout) const {
@@ -115,7 +93,7 @@ LogOptions LearnCommand::log_options(Index washout) const {
 }
 
 /// Everything that was asked for, so that a run can be repeated from it.
-ordered_json LearnCommand::configuration(const LearnOptions& options) const {
+ordered_json LearnCommand::configuration(const FitOptions& options) const {
   ordered_json all;
   all["logs"] = logs;
   all["reward"] = reward;
@@ -130,61 +108,27 @@ ordered_json LearnCommand::configuration(const LearnOptions& options) const {
   all["episode"] = episode;
   all["terminated"] = terminated;
   all["truncated"] = truncated;
+  all["preset"] = preset;
   all["seed"] = std::to_string(seed);  // TOML's whole numbers end at 2⁶³
   if (!out.empty()) all["out"] = out.string();
-  const ordered_json learner = to_json(options);
-  for (const auto& [key, value] : learner.items()) {
-    if (!kNotForLogs.contains(key)) all[key] = value;
-  }
+  all.update(app::to_json(options));
   return all;
 }
 
-/// A log that says how far it has been read, and ends the work if that is asked for before there is
-/// anything to keep.
-class WatchedLog final : public TrajectorySource {
- public:
-  explicit WatchedLog(Log& log) : log_(log) {}
-
-  void rewind() override {
-    log_.rewind();
-    ++pass_;
-    rows_ = 0;
-    line_ = std::make_unique<ProgressLine>(fmt::format("pass {}", pass_), "rows",
-                                           static_cast<double>(log_.rows()));
+std::string preset_list() {
+  std::string text;
+  for (const presets::Preset& preset : presets::all()) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", preset.name, preset.text);
   }
-  bool next(Trajectory& chunk) override {
-    if (interrupted() && !worth_keeping_) throw Interrupted();
-    const bool more = log_.next(chunk);
-    rows_ += chunk.steps();
-    if (line_) line_->update(static_cast<double>(rows_));
-    if (!more) line_.reset();
-    return more;
-  }
-  /// From here on an interruption waits for the end of a sweep.
-  void keep() { worth_keeping_ = true; }
-
- private:
-  Log& log_;
-  std::unique_ptr<ProgressLine> line_;
-  int pass_ = 0;
-  Eigen::Index rows_ = 0;
-  bool worth_keeping_ = false;
-};
+  return text;
+}
 
 /// The one place that learns.
-Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions options) {
-  EnvironmentSpec spec = log.spec();
-  spec.choice_names = log.choice_labels();
-  WatchedLog watched(log);
-  options.stop = [&watched] {
-    watched.keep();  // a sweep has been finished
-    return interrupted();
-  };
-  const Learnt learnt = learn_from_log(spec, watched, options);
-  watched.keep();
-  Provenance provenance;
-  provenance.sources = logs;
-  return make_model(learnt, spec, watched, provenance);
+Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options) {
+  ProgressLines lines("rows");
+  Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = lines.callback()});
+  learnt.provenance.sources = logs;
+  return learnt;
 }
 
 /// What a reader of the results wants to know first, then everything the model says of itself.
@@ -212,21 +156,22 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
   constexpr Index kShown = 1000;  // rows
   std::vector<Figure> figures;
   Figure path{"ridge_path", {"ridge", "error"}, {}};
-  for (const RidgeCandidate& candidate : model.value.diagnostics.ridge_path) {
+  for (const RidgeCandidate& candidate : model.diagnostics.ridge_path) {
     path.rows.push_back({candidate.ridge, known_error(candidate)});
   }
   if (!path.rows.empty()) figures.push_back(std::move(path));
   Figure value{"value", {"row", "reward", "value"}, {}};
+  ProgressLines lines("rows");
   try {
     const LogEvaluation evaluation =
-        evaluate_on_log(model, log, seed, std::min(kShown, log.rows()));
+        evaluate_on_log(model, log, {.seed = seed, .kept_rows = kShown}, lines.callback());
     auto row = static_cast<double>(log.rows() - std::ssize(evaluation.by_row));
     for (const std::vector<double>& cells : evaluation.by_row) {
       value.rows.push_back({row++, cells[0], cells[1]});
     }
     figures.push_back(std::move(value));
     figures.push_back(calibration_figure(evaluation));
-  } catch (const Interrupted&) {
+  } catch (const Stopped&) {
     for (const char* name : {"value", "calibration"}) {
       figures.push_back(missing_figure(name, "interrupted"));
     }
@@ -236,13 +181,11 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
 
 void LearnCommand::run() {
   const toml::table given = merge(config.apply(), flags);
-  LearnOptions options = default_learner();
+  FitOptions options = presets::by_name(preset).fit;
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
-  require(options.rounds == 1 && options.optimism == 0.0,
-          "rounds and optimism are for learning by acting; a log is one round");
-  const LogOptions reading = log_options(options.value.washout);
+  const LogOptions reading = log_options(options.value.washout_rows());
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
     inputs.push_back(config.path());
@@ -330,6 +273,10 @@ void add_learn(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--truncated", options->truncated, "column of rows that end the record")
       ->capture_default_str();
+  command
+      ->add_option("--preset", options->preset,
+                   "what the options below start from: " + preset_list())
+      ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")
       ->check(require_whole)
       ->capture_default_str();
@@ -340,8 +287,8 @@ void add_learn(CLI::App& app) {
   command->add_flag("--dump-config", options->dump,
                     "print everything that was asked for as TOML, to repeat it with --config, and "
                     "stop; =FILE: write it there and learn");
-  const LearnOptions defaults = default_learner();
-  options->flags.add(*command, defaults, "", "Learning (default)", kNotForLogs);
+  const FitOptions defaults;
+  options->flags.add(*command, defaults, "", "Learning (default)");
   options->flags.add(*command, defaults.value, "value", "Value (default)");
   options->flags.add(*command, defaults.reservoir, "reservoir", "Reservoir (default)");
   options->flags.add(*command, defaults.greedy, "greedy", "Action search (default)");

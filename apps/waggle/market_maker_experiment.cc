@@ -41,14 +41,14 @@ Run trade(const Problem& problem, std::uint64_t seed) {
   LinearPolicy initial(MatrixXd::Constant(1, 1, problem.initial_policy.gain),
                        problem.initial_policy.noise);
   LearnOptions learner = problem.learner;
-  learner.reservoir.seed = seed;
+  learner.fit.reservoir.seed = seed;
   const auto start = std::chrono::steady_clock::now();
   Run run{learn(simulation, initial, learner), {Trajectory(1, 1)}};
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (run.diverged()) return run;
-  GreedyPolicy greedy = run.learnt.policy();
-  run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps,
-                                         .divergence_limit = run.learnt.divergence_limit()});
+  GreedyPolicy greedy = run.learnt.policy(Start::training_ended);
+  run.improved = simulation.run(
+      greedy, {.steps = problem.evaluation_steps, .divergence_limit = run.learnt.divergence_limit});
   return run;
 }
 
@@ -68,7 +68,7 @@ SeedOutcome outcome(const Run& run) {
   if (result.diverged) return result;
   const Trajectory& t = run.improved.trajectory;
   result.values = {-t.rewards().mean(), variance(t.observations().row(0)), gain(t)};
-  result.rank_deficient = run.learnt.value.diagnostics.rank_deficient();
+  result.rank_deficient = run.learnt.diagnostics.rank_deficient();
   return result;
 }
 
@@ -86,8 +86,8 @@ Figure value_figure(const Run& run, const reference::PolicyValue& exact) {
   const Learnt& learnt = run.learnt;
   const Trajectory& t = learnt.experience;
   const VectorXd values =
-      values_along(*learnt.reservoir, learnt.layout, t, VectorXd::Zero(learnt.reservoir->units()),
-                   learnt.value.weights);
+      values_along(*learnt.controller.reservoir, learnt.controller.layout, t,
+                   VectorXd::Zero(learnt.controller.reservoir->units()), learnt.controller.weights);
   Figure figure{"value", {"step", "inventory", "action", "value", "initial_policy_value"}, {}};
   // Wᵀx_{k+1} remembers the action a_k: it is the value of (y_k, a_k).
   for (Index k = 0; k + 1 < t.steps(); ++k) {
@@ -179,7 +179,7 @@ double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t 
   MarketMaker market(problem.environment);
   const Rollout rollout =
       act_on(market, seed, learnt,
-             {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit()});
+             {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit});
   return rollout.diverged ? std::numeric_limits<double>::quiet_NaN()
                           : -rollout.trajectory.rewards().mean();
 }
@@ -219,7 +219,7 @@ Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& fil
 
 ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
                            const Problem& problem, const Runs& runs, const Progress& progress) {
-  const double discount = problem.learner.value.discount;
+  const double discount = problem.learner.fit.value.discount;
   const auto optimal = reference::optimal_control(problem.environment, discount);
   const auto initial_value =
       reference::policy_value(problem.environment, discount, problem.initial_policy);
@@ -263,7 +263,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                    {},
                    reference::average_cost_floor(problem.environment)}};
   const double optimum = optimal.control.average_cost;
-  if (options.figures == Figures::learning_curve && problem.learner.rounds > 1) {
+  if (options.figures == Figures::learning_curve && problem.learner.collect.rounds > 1) {
     result.figures.push_back(learning_curve(runs.rounds, -1.0, optimum));
   }
   if (options.figures == Figures::all) {

@@ -50,7 +50,8 @@ Problem bee_world(std::uint64_t seed) {
   Simulation simulation(environment, seed);
   UniformPolicy policy(simulation.spec().actions);
   return {InputLayout::of(simulation.spec()),
-          simulation.run(policy, {.steps = learner.steps}).trajectory, learner.value.discount};
+          simulation.run(policy, {.steps = learner.collect.steps}).trajectory,
+          learner.fit.value.discount};
 }
 
 Problem market_maker(std::uint64_t seed) {
@@ -61,7 +62,8 @@ Problem market_maker(std::uint64_t seed) {
   Simulation simulation(environment, seed);
   LinearPolicy policy(MatrixXd::Constant(1, 1, pi.gain), pi.noise);
   return {InputLayout::of(simulation.spec()),
-          simulation.run(policy, {.steps = learner.steps}).trajectory, learner.value.discount};
+          simulation.run(policy, {.steps = learner.collect.steps}).trajectory,
+          learner.fit.value.discount};
 }
 
 /// How good W is, as LSTD sees it.
@@ -186,13 +188,14 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
                           const OnlineEvaluation& task, const std::string& name,
                           Problem (*problem)(std::uint64_t)) {
   ExperimentResult result = start_result(options, "online-" + name, "online value of π_0");
-  result.options = {{"evaluation", to_json(task)},
-                    {"reservoir", to_json(ExperimentFile(name).learner("standardised").reservoir)}};
+  result.options = {
+      {"evaluation", to_json(task)},
+      {"reservoir", to_json(ExperimentFile(name).learner("standardised").fit.reservoir)}};
   result.metrics = evaluation_metrics();
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
   const std::size_t done =
       for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-        ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").reservoir;
+        ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").fit.reservoir;
         reservoir.seed = seed;
         outcomes[static_cast<std::size_t>(i)] =
             evaluate_seed(problem(seed), reservoir, task, i == 0 ? &result.figures : nullptr);

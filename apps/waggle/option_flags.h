@@ -53,7 +53,7 @@ class OptionFlags {
         std::vector<std::string_view> choices;
         for (const auto& choice : Names<T>::all) choices.push_back(choice.first);
         flag(name, fmt::format("{} ({})", fmt::join(choices, ", "), name_of(field)), false);
-      } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+      } else if constexpr (is_optional_number<T>) {
         flag(name, field ? fmt::format("a number or none ({})", *field) : "a number (none)", false);
       } else if constexpr (std::is_arithmetic_v<T>) {
         flag(name, fmt::format("({})", field), false);

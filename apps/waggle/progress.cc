@@ -64,6 +64,18 @@ void ProgressLine::update(double done) {
   std::fflush(stderr);
 }
 
+ProgressCallback ProgressLines::callback() {
+  return [this](const Progress& progress) {
+    if (progress.what != what_) {
+      what_ = progress.what;
+      line_ = std::make_unique<ProgressLine>(what_, unit_, progress.total);
+    }
+    if (line_) line_->update(progress.done);
+    if (progress.done >= progress.total) line_.reset();
+    return !interrupted();
+  };
+}
+
 void heed_interrupts() {
   struct sigaction action = {};
   action.sa_handler = ask_to_end;

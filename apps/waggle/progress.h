@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <memory>
 #include <string>
+
+#include <waggle/progress.h>
 
 namespace waggle::app {
 
@@ -27,6 +29,19 @@ class ProgressLine {
   bool visible_;
   bool drawn_ = false;
   Clock::time_point start_, last_;
+};
+
+/// Shows what a library call reports, as lines with `unit` for what is read row by row; asks for
+/// the end when interrupted.
+class ProgressLines {
+ public:
+  explicit ProgressLines(std::string unit) : unit_(std::move(unit)) {}
+  /// This object must outlive it.
+  ProgressCallback callback();
+
+ private:
+  std::string unit_, what_;
+  std::unique_ptr<ProgressLine> line_;
 };
 
 /// The text of such a line.

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <waggle/log.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
 #include "core/check.h"
@@ -45,7 +45,7 @@ struct SimulateCommand {
 std::unique_ptr<Policy> learnt_policy(const Model& model, const BuiltIn& built_in,
                                       const Exploration& exploration) {
   require_controls(model, built_in);
-  exploration.validate(model.actions);
+  exploration.validate(model.controller.actions);
   return std::make_unique<GreedyPolicy>(model.policy(Start::fresh, exploration));
 }
 

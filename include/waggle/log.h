@@ -15,6 +15,8 @@
 
 namespace waggle {
 
+struct Model;
+
 /// What a log's columns mean.
 ///
 /// Row k of a log is one step: the reward r_k and the observations o_k seen, and the action a_k
@@ -60,6 +62,9 @@ struct LogOptions {
   /// The options that read a log of this environment, as write_log writes it, with the spec's own
   /// bounds and choices. `labels`, if not empty, are those of the discrete actions.
   static LogOptions of(const EnvironmentSpec& spec, const std::vector<std::string>& labels = {});
+  /// The options that read a log as a model needs it: its columns, its choices, any bounds, since
+  /// what another policy did may lie outside what this one was learnt from.
+  static LogOptions of(const Model& model);
 };
 
 /// A log in one or several files, of any size: opened, checked in one pass, then read as often as
@@ -93,6 +98,8 @@ class Log final : public TrajectorySource {
   void rewind() override;
   /// Throws Error if the files have changed since they were checked.
   bool next(Trajectory& chunk) override;
+  /// Whether no column says where episodes begin or end.
+  std::optional<bool> cut_out() const override;
   /// All chunks from the start.
   void for_each_chunk(const std::function<void(const Trajectory&)>& visit);
 

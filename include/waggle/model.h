@@ -110,7 +110,7 @@ struct Model {
   /// The standard error ‖Lᵀφ(x)‖ of the value Wᵀφ(x): how little the experience says about x. It
   /// covers the noise in the fit, not what the features cannot express. Throws Error if the size
   /// differs or has_confidence() is false. O(n²), no allocation.
-  double standard_error(const Eigen::Ref<const Eigen::VectorXd>& state) const;
+  double standard_error(const Eigen::Ref<const Eigen::VectorXd>& x) const;
 
   /// Throws Error, naming the part, where sizes do not fit each other or a number is not finite.
   void validate() const;

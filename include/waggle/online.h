@@ -154,6 +154,7 @@ class OnlineLearner final : public Policy {
 
  private:
   void start();
+  void update(double reward, bool terminated, const Eigen::VectorXd& followed);
   void learn(double reward, bool terminated);
 
   EnvironmentSpec spec_;
@@ -167,6 +168,7 @@ class OnlineLearner final : public Policy {
   std::unique_ptr<ActionSearch> search_;
   Eigen::Index in_episode_ = 0;
   Eigen::VectorXd state_, next_, target_;  // x_k, x_{k+1}, x_{k+1} of the best action
+  Eigen::VectorXd nothing_;                // what follows a terminated row
   Eigen::VectorXd action_;
 };
 

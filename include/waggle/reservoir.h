@@ -14,9 +14,9 @@ namespace waggle {
 /// A reservoir system x_{k+1} = F(x_k, z_k), r_k = h(x_k) (equation reservoir_system_eqns).
 ///
 /// Implement `step` to plug in your own F: a Controller takes any, so do fit_value, iterate_policy,
-/// fit_supervised and, by LearnWith, `learn` and `learn_from_log`. The learnt part of h is linear in
-/// the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden. Files and exports of a
-/// model need an EchoStateNetwork.
+/// fit_supervised and, by LearnWith, `learn` and `learn_from_log`. The learnt part of h is linear
+/// in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden. Files and exports
+/// of a model need an EchoStateNetwork.
 class ReservoirSystem {
  public:
   virtual ~ReservoirSystem() = default;

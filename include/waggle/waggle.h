@@ -1,18 +1,23 @@
 #pragma once
 
 #include <waggle/bee_world.h>
+#include <waggle/controller.h>
 #include <waggle/echo_state.h>
 #include <waggle/environment.h>
 #include <waggle/error.h>
+#include <waggle/evaluation.h>
 #include <waggle/export.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
 #include <waggle/market_maker.h>
 #include <waggle/model.h>
+#include <waggle/model_file.h>
 #include <waggle/online.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/presets.h>
+#include <waggle/progress.h>
 #include <waggle/random.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>

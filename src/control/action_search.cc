@@ -24,6 +24,18 @@ Controller validated(Controller controller) {
 
 }  // namespace
 
+void require_percept(const InputLayout& layout, const Percept& percept) {
+  require(!layout.reward || std::isfinite(percept.reward), "the reward is {}, must be finite",
+          percept.reward);
+  require(percept.observation.size() == layout.observation_size,
+          "an observation of size {}, must be {}", percept.observation.size(),
+          layout.observation_size);
+  for (Index i = 0; i < percept.observation.size(); ++i) {
+    require(std::isfinite(percept.observation[i]), "observation {} is {}, must be finite", i,
+            percept.observation[i]);
+  }
+}
+
 ActionSearch::ActionSearch(Controller controller)
     : controller_(validated(std::move(controller))),
       value_(action_value_of(controller_)),

@@ -11,6 +11,10 @@
 
 namespace waggle {
 
+/// Throws Error if an entry of the percept that is read is not finite, since it would live on in
+/// the state and make every later action arbitrary, or if the observation has another size.
+void require_percept(const InputLayout& layout, const Percept& percept);
+
 /// Looks for the action that is worth most, from one state and percept:
 ///
 ///     prepare(x_k, r_k, o_k)  →  maximise()  →  apply(a, x_{k+1})

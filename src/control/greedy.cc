@@ -31,19 +31,6 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
-/// A number that is none would live on in the state, and every action after it be arbitrary.
-void require_percept(const InputLayout& layout, const Percept& percept) {
-  require(!layout.reward || std::isfinite(percept.reward),
-          "greedy policy: the reward is {}, must be finite", percept.reward);
-  require(percept.observation.size() == layout.observation_size,
-          "greedy policy: an observation of size {}, must be {}", percept.observation.size(),
-          layout.observation_size);
-  for (Index i = 0; i < percept.observation.size(); ++i) {
-    require(std::isfinite(percept.observation[i]),
-            "greedy policy: observation {} is {}, must be finite", i, percept.observation[i]);
-  }
-}
-
 }  // namespace
 
 GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration, VectorXd state)

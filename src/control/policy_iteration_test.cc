@@ -7,6 +7,7 @@
 #include <waggle/policy_iteration.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "toy.h"
 
 namespace waggle {
@@ -210,7 +211,7 @@ TEST(PolicyIteration, ChoosesTheRidgeOnceAndReportsThePath) {
 }
 
 TEST(PolicyIteration, BadInputIsNamed) {
-  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 1);
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 1);
   const InputLayout layout{.reward = false};
   Trajectory log(1, 0);
   log.append(0.0, VectorXd::Zero(1), VectorXd(0));

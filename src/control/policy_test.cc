@@ -7,6 +7,7 @@
 #include <waggle/policy.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "toy.h"
 
 namespace waggle {
@@ -257,7 +258,7 @@ TEST(OptimisticPolicy, PrefersWhatItHasNotSeenAndUpdatesItsCovarianceExactly) {
 }
 
 TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
-  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 4);
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 4);
   GreedyPolicy policy(network, {.reward = false, .choices = 4}, ActionSpace::discrete(4),
                       VectorXd::Zero(5));
   VectorXd action = VectorXd::Constant(1, 9.0);
@@ -267,7 +268,7 @@ TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
 }
 
 TEST(GreedyPolicy, BadInputIsNamed) {
-  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 1);
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 1);
   const InputLayout layout{.reward = false};
   const ActionSpace box = ActionSpace::box(-1, 1);
   const VectorXd w = VectorXd::Zero(5);
@@ -291,8 +292,7 @@ TEST(GreedyPolicy, BadInputIsNamed) {
 
 TEST(GreedyPolicy, APerceptThatIsNotFiniteIsRefusedAndLeavesNoTrace) {
   const InputLayout layout{.reward = true, .observation_size = 1};
-  const auto network =
-      std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 20, .seed = 3}, layout.size());
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(20, 3), layout.size());
   const VectorXd weights = VectorXd::Random(20);
   for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
     GreedyPolicy policy(network, layout, ActionSpace::box(-1, 1), weights,
@@ -310,7 +310,7 @@ TEST(GreedyPolicy, APerceptThatIsNotFiniteIsRefusedAndLeavesNoTrace) {
     EXPECT_EQ(policy.state(), before);
   }
   // A reward that is not read may be anything.
-  const auto blind = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 20}, 2);
+  const auto blind = std::make_shared<EchoStateNetwork>(plain_reservoir(20), 2);
   GreedyPolicy policy(blind, {.reward = false, .observation_size = 1}, ActionSpace::box(-1, 1),
                       weights);
   Draws draws = Random(1).at(Purpose::policy);

@@ -6,6 +6,7 @@
 #include <waggle/trajectory.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "toy.h"
 
 namespace waggle {
@@ -114,7 +115,7 @@ TEST(MeasureInputs, MeanAndSpreadOfEachChannel) {
 }
 
 TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 8}, 1);
+  const EchoStateNetwork reservoir(plain_reservoir(8), 1);
   const InputLayout layout{.reward = false};
   Trajectory trajectory(1, 0);
   for (int k = 0; k < 900; ++k) {  // longer than a block

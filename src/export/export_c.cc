@@ -49,18 +49,18 @@ class Exporter {
       : model_(model),
         options_(options),
         file_(std::move(file)),
-        network_(*model.network),
-        layout_(model.layout()),
-        discrete_(model.actions.is_discrete()),
+        network_(*model.controller.network()),
+        layout_(model.controller.layout),
+        discrete_(model.controller.actions.is_discrete()),
         leaky_(network_.leak().minCoeff() < 1.0),
-        exact_(model.options.greedy.maximiser == Maximiser::exact && !discrete_ &&
+        exact_(model.controller.greedy.maximiser == Maximiser::exact && !discrete_ &&
                network_.activation() != Activation::tanh),
         sampled_(!discrete_ && (!exact_ || layout_.action_size > 1)),
         kinked_(exact_ && network_.activation() == Activation::relu),
         constants_(options.precision) {
     if (exact_ && layout_.action_size == 1) {
-      half_width_ =
-          0.5 * model.options.greedy.smoothing * (model.actions.upper[0] - model.actions.lower[0]);
+      half_width_ = 0.5 * model.controller.greedy.smoothing *
+                    (model.controller.actions.upper[0] - model.controller.actions.lower[0]);
     }
   }
 
@@ -80,7 +80,7 @@ class Exporter {
   Index real_size() const { return constants_.real_size(); }
   const char* real() const { return real_size() == 8 ? "double" : "float"; }
   bool normal_candidates() const {
-    return sampled_ && model_.options.greedy.candidate_spread.has_value();
+    return sampled_ && model_.controller.greedy.candidate_spread.has_value();
   }
   Index kinks() const {
     if (!kinked_) return 0;
@@ -147,22 +147,22 @@ class Exporter {
         network_.units(), network_.nonlinear_units(), network_.member_units(),
         layout_.observation_size, layout_.size() - layout_.observation_size,
         layout_.action_offset()));
-    constants_.add_text(discrete_
-                            ? fmt::format("  CHOICES = {}\n}};\n\n", layout_.choices)
-                            : fmt::format("  ACTIONS = {},\n  CANDIDATES = {}\n}};\n\n",
-                                          layout_.action_size, model_.options.greedy.candidates));
+    constants_.add_text(discrete_ ? fmt::format("  CHOICES = {}\n}};\n\n", layout_.choices)
+                                  : fmt::format("  ACTIONS = {},\n  CANDIDATES = {}\n}};\n\n",
+                                                layout_.action_size,
+                                                model_.controller.greedy.candidates));
     if (!discrete_) {
-      constants_.add_vector("lower", -inside(-model_.actions.lower));
-      constants_.add_vector("upper", inside(model_.actions.upper));
+      constants_.add_vector("lower", -inside(-model_.controller.actions.lower));
+      constants_.add_vector("upper", inside(model_.controller.actions.upper));
     }
     constants_.add_columns("input", network_.input());
     constants_.add_vector("bias", network_.bias());
-    constants_.add_vector("weights", model_.value.weights);
+    constants_.add_vector("weights", model_.controller.weights);
     if (leaky_) {
       constants_.add_vector("leak", network_.leak());
       if (exact_) {
-        constants_.add_vector("scaled", network_.leak().cwiseProduct(
-                                            model_.value.weights.head(network_.nonlinear_units())));
+        constants_.add_vector("scaled", network_.leak().cwiseProduct(model_.controller.weights.head(
+                                            network_.nonlinear_units())));
       }
     }
     write_recurrent();
@@ -197,7 +197,7 @@ class Exporter {
                    "SEED_HIGH", fmt::format("{}u", options_.seed >> 32));
       code_ += normal_candidates()
                    ? replaced(kDrawNormal, "SPREAD",
-                              fmt::format("{}", *model_.options.greedy.candidate_spread))
+                              fmt::format("{}", *model_.controller.greedy.candidate_spread))
                    : kDrawUniform;
       code_ += kCandidates;
       if (exact_) code_ += kCoordinates;
@@ -236,7 +236,7 @@ class Exporter {
 
   std::string includes() const {
     std::string text = fmt::format("#include \"{}.h\"\n", file_);
-    const bool unbounded = !discrete_ && !model_.actions.is_bounded();
+    const bool unbounded = !discrete_ && !model_.controller.actions.is_bounded();
     const bool integers = sampled_ || (recurrent_products_ > 0 && !dense_);
     if (integers || unbounded || network_.activation() == Activation::tanh) text += "\n";
     if (normal_candidates() || unbounded || network_.activation() == Activation::tanh) {
@@ -262,7 +262,7 @@ class Exporter {
     Index count = recurrent_products_ + units * (layout_.size() - layout_.action_channels());
     if (discrete_) return count + (layout_.choices + 1) * units * try_unit;
     const Index actions = layout_.action_size;
-    const Index tries = 1 + (sampled_ ? model_.options.greedy.candidates : 0);
+    const Index tries = 1 + (sampled_ ? model_.controller.greedy.candidates : 0);
     count += tries * units * (try_unit + actions);
     const Index searches = exact_ ? (sampled_ ? 3 * actions : 1) : 0;
     return count + searches * units * (actions - 1 + 4 + (leaky_ ? 1 : 0));
@@ -285,8 +285,8 @@ class Exporter {
       const auto number = static_cast<Index>(i);
       text += fmt::format("  action[{}]       {}", i, comment(spec.action_names[i]));
       text += discrete_ ? fmt::format(", a choice below {}\n", layout_.choices)
-                        : fmt::format(", from {} to {}\n", model_.actions.lower[number],
-                                      model_.actions.upper[number]);
+                        : fmt::format(", from {} to {}\n", model_.controller.actions.lower[number],
+                                      model_.controller.actions.upper[number]);
     }
     for (std::size_t i = 0; i < spec.choice_names.size(); ++i) {
       text += fmt::format("  choice {}        {}\n", i, comment(spec.choice_names[i]));
@@ -351,8 +351,9 @@ class Exporter {
 ExportedC export_as(const std::string& file, const Model& model, const ExportOptions& options) {
   options.validate();
   model.validate();
-  require(model.network->units() <= kMostUnits, "{} units: an exported controller has at most {}",
-          model.network->units(), kMostUnits);
+  require(model.controller.network()->units() <= kMostUnits,
+          "{} units: an exported controller has at most {}", model.controller.network()->units(),
+          kMostUnits);
   return Exporter(model, options, file).run();
 }
 

@@ -17,6 +17,7 @@
 #include "core/check.h"
 #include "expect_error.h"
 #include "files/atomic_file.h"
+#include "plain_learner.h"
 
 namespace waggle {
 namespace {
@@ -59,13 +60,13 @@ EnvironmentSpec made_up_spec(ActionSpace actions, Index observations, bool rewar
   return spec;
 }
 
-struct Controller {
+struct Exported {
   const char* title;
   Model model;
   Trajectory percepts;
 };
 
-Controller made_up(const char* title, ActionSpace actions, const LearnOptions& options,
+Exported made_up(const char* title, ActionSpace actions, const LearnOptions& options,
                    Index observations = 1, bool reward_is_input = true) {
   const EnvironmentSpec spec = made_up_spec(std::move(actions), observations, reward_is_input);
   const Trajectory log = made_up_log(spec, 10'600);
@@ -75,85 +76,85 @@ Controller made_up(const char* title, ActionSpace actions, const LearnOptions& o
     (k < 600 ? head : tail)
         .append(log.rewards()[k], log.actions().col(k), log.observations().col(k));
   }
-  return {title, make_model(learn_from_log(spec, head, options), spec, {}, {.confidence = false}),
+  return {title, learn_from_log(spec, head, options.fit),
           std::move(tail)};
 }
 
 LearnOptions small(Index units = 40) {
-  LearnOptions options;
-  options.reservoir.units = units;
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.units = units;
   return options;
 }
 
-Controller make_bee() {
+Exported make_bee() {
   BeeWorld world;
   Simulation simulation(world, 3);
   UniformPolicy initial(world.spec().actions);
   LearnOptions options = small(120);
-  options.sweeps = 5;
+  options.fit.sweeps = 5;
   const Learnt learnt = learn(simulation, initial, options);
-  GreedyPolicy policy = learnt.policy({.epsilon = 0.1});
-  return {"bee world", make_model(learnt, world.spec()),
+  GreedyPolicy policy = learnt.policy(Start::training_ended, {.epsilon = 0.1});
+  return {"bee world", learnt,
           simulation.run(policy, {.steps = 10'000}).trajectory};
 }
 
-const Controller& bee() {
-  static const Controller controller = make_bee();
+const Exported& bee() {
+  static const Exported controller = make_bee();
   return controller;
 }
 
-Controller market() {
+Exported market() {
   MarketMaker market;
   Simulation simulation(market, 4);
   LinearPolicy initial(MatrixXd::Constant(1, 1, 0.3), 1.0);
   LearnOptions options = small();
-  options.reservoir.direct_inputs = true;
-  options.reservoir.slowest_leak = 0.2;
+  options.fit.reservoir.direct_inputs = true;
+  options.fit.reservoir.slowest_leak = 0.2;
   const Learnt learnt = learn(simulation, initial, options);
-  return {"market maker, leaks and direct inputs", make_model(learnt, market.spec()),
+  return {"market maker, leaks and direct inputs", learnt,
           simulation.run(initial, {.steps = 10'000}).trajectory};
 }
 
-std::vector<Controller> controllers() {
+std::vector<Exported> controllers() {
   const ActionSpace interval = ActionSpace::box(-1.0, 1.0);
-  std::vector<Controller> all;
+  std::vector<Exported> all;
   all.push_back(bee());
   all.push_back(market());
   LearnOptions options = small();
-  options.greedy.smoothing = 0.3;
+  options.fit.greedy.smoothing = 0.3;
   all.push_back(made_up("a window", interval, options, 2));
   options = small();
-  options.reservoir.members = 3;
-  options.reservoir.density = 0.2;
+  options.fit.members = 3;
+  options.fit.reservoir.density = 0.2;
   all.push_back(made_up("sparse members", interval, options, 1, false));
-  options.reservoir.density = 1.0;
-  options.reservoir.units = 15;
+  options.fit.reservoir.density = 1.0;
+  options.fit.reservoir.units = 15;
   all.push_back(made_up("dense members", interval, options, 0));
   options = small();
-  options.reservoir.recurrent_scaling = 0.0;
-  options.reservoir.operator_norm.reset();
+  options.fit.reservoir.recurrent_scaling = 0.0;
+  options.fit.reservoir.operator_norm.reset();
   all.push_back(made_up("no recurrence", interval, options));
   options = small();
-  options.reservoir.activation = Activation::identity;
-  options.reservoir.leak = 0.5;
+  options.fit.reservoir.activation = Activation::identity;
+  options.fit.reservoir.leak = 0.5;
   all.push_back(made_up("identity units", interval, options));
   options = small();
-  options.reservoir.activation = Activation::tanh;
-  options.reservoir.leak = 0.7;
-  options.reservoir.input_scaling = 1.0;
+  options.fit.reservoir.activation = Activation::tanh;
+  options.fit.reservoir.leak = 0.7;
+  options.fit.reservoir.input_scaling = 1.0;
   all.push_back(made_up("choices, tanh units", ActionSpace::discrete(3), options));
   all.push_back(made_up("choices, ReLU units", ActionSpace::discrete(4), small(), 0));
   all.push_back(made_up("one choice", ActionSpace::discrete(1), small(), 1, false));
   options = small(20);
-  options.greedy.candidates = 10;
+  options.fit.greedy.candidates = 10;
   all.push_back(made_up("two numbers",
                         ActionSpace::box(Eigen::Vector2d(-1.0, -2.0), Eigen::Vector2d(1.0, 0.5)),
                         options));
-  options.reservoir.activation = Activation::tanh;
+  options.fit.reservoir.activation = Activation::tanh;
   all.push_back(made_up("candidates, tanh units", interval, options));
-  options.greedy = {
+  options.fit.greedy = {
       .maximiser = Maximiser::sampled, .candidates = 7, .candidate_spread = 1.0 / 3.0};
-  options.reservoir.activation = Activation::relu;
+  options.fit.reservoir.activation = Activation::relu;
   all.push_back(made_up("normal candidates, unbounded", ActionSpace::unbounded(2), options));
   return all;
 }
@@ -161,9 +162,9 @@ std::vector<Controller> controllers() {
 /// A program that reads percepts and writes actions and values, after its own sizeof the state.
 std::string program(const Model& model) {
   const Index observations = model.environment.observation_size();
-  const Index actions = model.actions.size();
+  const Index actions = model.controller.actions.size();
   const std::string step =
-      model.actions.is_discrete() || actions == 1
+      model.controller.actions.is_discrete() || actions == 1
           ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
           : "{ controller_real a[8]; int i; controller_step(&state, v[0], v + 1, a);"
             "for (i = 0; i < ACTIONS; ++i) action[i] = a[i]; }";
@@ -202,7 +203,7 @@ class ExportC : public testing::Test {
   }
 
   /// Exports, compiles and runs; rows of actions and the value.
-  MatrixXd run_c(const Controller& controller, const ExportOptions& options) {
+  MatrixXd run_c(const Exported& controller, const ExportOptions& options) {
     const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
     write_file(directory_ / "main.c", program(controller.model));
     std::ofstream in(directory_ / "in");
@@ -221,7 +222,7 @@ class ExportC : public testing::Test {
     out >> bytes;
     EXPECT_EQ(bytes, exported.ram_bytes);
     EXPECT_NE(exported.header.find(fmt::format("{} bytes, one", bytes)), std::string::npos);
-    MatrixXd result(controller.model.actions.size() + 1, percepts.steps());
+    MatrixXd result(controller.model.controller.actions.size() + 1, percepts.steps());
     for (double& number : result.reshaped()) out >> number;
     EXPECT_TRUE(out.good());
     return result;
@@ -231,10 +232,10 @@ class ExportC : public testing::Test {
 };
 
 /// What the library does on the same percepts.
-MatrixXd run_library(const Controller& controller, std::uint64_t seed) {
+MatrixXd run_library(const Exported& controller, std::uint64_t seed) {
   GreedyPolicy policy = controller.model.policy();
   const Trajectory& percepts = controller.percepts;
-  const Index actions = controller.model.actions.size();
+  const Index actions = controller.model.controller.actions.size();
   MatrixXd result(actions + 1, percepts.steps());
   Percept percept;
   VectorXd action(actions);
@@ -251,7 +252,7 @@ MatrixXd run_library(const Controller& controller, std::uint64_t seed) {
 
 TEST_F(ExportC, DoesWhatTheLibraryDoes) {
   constexpr std::uint64_t seed = 0x123456789abcdef0;
-  for (const Controller& controller : controllers()) {
+  for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
     const MatrixXd expected = run_library(controller, seed);
     const MatrixXd actual = run_c(controller, {.seed = seed});
@@ -260,8 +261,8 @@ TEST_F(ExportC, DoesWhatTheLibraryDoes) {
     const MatrixXd actions = expected.topRows(last);
     // Something is decided, at least where there is something to decide: a linear value always has
     // its maximum at the same end.
-    if (controller.model.actions.choices != 1 &&
-        controller.model.network->activation() != Activation::identity) {
+    if (controller.model.controller.actions.choices != 1 &&
+        controller.model.controller.network()->activation() != Activation::identity) {
       EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
     }
     EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);
@@ -272,7 +273,7 @@ TEST_F(ExportC, DoesWhatTheLibraryDoes) {
 }
 
 TEST_F(ExportC, DriftsLittleInFloat) {
-  for (const Controller& controller : controllers()) {
+  for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
     const MatrixXd expected = run_library(controller, 0);
     const MatrixXd actual = run_c(controller, {.precision = Precision::float32});
@@ -290,10 +291,10 @@ TEST_F(ExportC, DriftsLittleInFloat) {
     EXPECT_LT(median, 1e-6);
     EXPECT_LT(most, 1e-4);
     EXPECT_LT(value, 1e-3);
-    if (!controller.model.actions.is_discrete()) {
+    if (!controller.model.controller.actions.is_discrete()) {
       for (Index i = 0; i < last; ++i) {
-        EXPECT_GE(actual.row(i).minCoeff(), controller.model.actions.lower[i]);
-        EXPECT_LE(actual.row(i).maxCoeff(), controller.model.actions.upper[i]);
+        EXPECT_GE(actual.row(i).minCoeff(), controller.model.controller.actions.lower[i]);
+        EXPECT_LE(actual.row(i).maxCoeff(), controller.model.controller.actions.upper[i]);
       }
     }
   }
@@ -303,7 +304,7 @@ TEST_F(ExportC, TakesOnACortexWhatItSays) {
   if (std::system("command -v arm-none-eabi-gcc > /dev/null") != 0) {
     GTEST_SKIP() << "there is no arm-none-eabi-gcc";
   }
-  for (const Controller& controller : controllers()) {
+  for (const Exported& controller : controllers()) {
     for (const Precision precision : {Precision::float32, Precision::float64}) {
       SCOPED_TRACE(fmt::format("{}, {}", controller.title,
                                precision == Precision::float32 ? "float" : "double"));
@@ -338,19 +339,19 @@ TEST_F(ExportC, NamesFilesAsTold) {
 }
 
 TEST_F(ExportC, DecidesTiesAsTheLibrary) {
-  for (Controller controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
-    controller.model.value.weights.setZero();
+  for (Exported controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
+    controller.model.controller.weights.setZero();
     const MatrixXd expected = run_library(controller, 0);
     EXPECT_EQ(run_c(controller, {}), expected);
-    const double first = controller.model.actions.is_discrete() ? 0.0 : -0.1;
+    const double first = controller.model.controller.actions.is_discrete() ? 0.0 : -0.1;
     EXPECT_TRUE((expected.row(0).array() == first).all());
   }
 }
 
 TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
   LearnOptions options = small();
-  options.reservoir.leak = 0.9;
-  const Controller controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
+  options.fit.reservoir.leak = 0.9;
+  const Exported controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
   export_c(directory_ / "controller", controller.model, {});
   write_file(directory_ / "main.c",
              "#include \"controller.h\"\n#include <math.h>\n#include <string.h>\n"
@@ -405,10 +406,10 @@ TEST(ExportedC, RefusesWhatIsNoName) {
   expect_error([&] { export_c(model, {.name = std::string(41, 'x')}); }, "at most 40");
   expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
   expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
-  model.value.weights[3] = 1e300;
+  model.controller.weights[3] = 1e300;
   expect_error([&] { export_c(model, {.precision = Precision::float32}); }, "1e+300",
                "export as double");
-  model.value.weights[3] = NAN;
+  model.controller.weights[3] = NAN;
   expect_error([&] { export_c(model); }, "readout.weights");
 }
 

@@ -10,6 +10,7 @@
 #include <waggle/market_maker.h>
 
 #include "control/action_search.h"
+#include "plain_learner.h"
 
 namespace waggle {
 namespace {
@@ -27,31 +28,32 @@ Learnt learn_market(const ValueOptions& value, int sweeps) {
   MarketMaker market;
   Simulation simulation(market, 3);
   LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
-  LearnOptions options;
-  options.steps = 400;
-  options.sweeps = sweeps;
-  options.reservoir.units = 6;
-  options.reservoir.direct_inputs = true;
-  options.value = value;
+  LearnOptions options = plain_learner();
+  options.collect.steps = 400;
+  options.fit.sweeps = sweeps;
+  options.fit.reservoir.units = 6;
+  options.fit.reservoir.direct_inputs = true;
+  options.fit.value = value;
   return learn(simulation, initial, options);
 }
 
 /// Features along the experience, x_0 … x_T.
 MatrixXd states_along(const Learnt& learnt) {
   const Index steps = learnt.experience.steps();
-  MatrixXd z(learnt.layout.size(), steps);
+  MatrixXd z(learnt.controller.layout.size(), steps);
   for (Index k = 0; k < steps; ++k) {
-    learnt.layout.write(learnt.experience.rewards()[k], learnt.experience.actions().col(k),
-                        learnt.experience.observations().col(k), z.col(k));
+    learnt.controller.layout.write(learnt.experience.rewards()[k],
+                                   learnt.experience.actions().col(k),
+                                   learnt.experience.observations().col(k), z.col(k));
   }
-  MatrixXd states = MatrixXd::Zero(learnt.reservoir->units(), steps + 1);
-  learnt.reservoir->drive(z, states);
+  MatrixXd states = MatrixXd::Zero(learnt.controller.reservoir->units(), steps + 1);
+  learnt.controller.reservoir->drive(z, states);
   return states;
 }
 
 MatrixXd covariance(const Learnt& learnt, const MatrixXd& instruments,
                     const MatrixXd& differences) {
-  const FitDiagnostics& fit = learnt.value.diagnostics;
+  const FitDiagnostics& fit = learnt.diagnostics;
   const Index n = instruments.rows();
   const MatrixXd system =
       instruments * differences.transpose() + fit.ridge * MatrixXd::Identity(n, n);
@@ -73,7 +75,7 @@ TEST(Confidence, IsRidgeRegressionsWithoutDiscount) {
   const Learnt learnt = learn_market({.discount = 0.0, .solve = kRidge}, 0);
   const MatrixXd states = states_along(learnt);
   const MatrixXd features = states.leftCols(states.cols() - 1);
-  const FitDiagnostics& fit = learnt.value.diagnostics;
+  const FitDiagnostics& fit = learnt.diagnostics;
   const Index n = features.rows();
   const MatrixXd gram = features * features.transpose() + fit.ridge * MatrixXd::Identity(n, n);
   expect_factor(deviation_factor_of(learnt), fit.residual * fit.residual * gram.inverse());
@@ -96,8 +98,9 @@ TEST(Confidence, LooksWhereTheLearntPolicyGoes) {
   const MatrixXd states = states_along(learnt);
   const Index steps = states.cols() - 1;
   MatrixXd nexts(states.rows(), steps);
-  ActionSearch search(learnt.reservoir, learnt.layout, learnt.actions, learnt.options.greedy);
-  search.set_weights(learnt.value.weights);
+  ActionSearch search(learnt.controller.reservoir, learnt.controller.layout,
+                      learnt.controller.actions, learnt.options.greedy);
+  search.set_weights(learnt.controller.weights);
   VectorXd action(1);
   for (Index k = 0; k < steps; ++k) {
     Draws draws = Random(0).at(Purpose::policy, 0);
@@ -116,13 +119,13 @@ TEST(Confidence, IsHowMuchTheValueScatters) {
   const auto fit = [&](std::uint64_t seed) {
     Simulation simulation(market, seed);
     LinearPolicy initial(MatrixXd::Constant(1, 1, 0.3), 1.0);
-    LearnOptions options;
-    options.steps = 500;
-    options.standardise = false;
-    options.reservoir.units = 4;
-    options.reservoir.input_scaling = 0.5;
-    options.reservoir.direct_inputs = true;
-    options.value = {.discount = 0.3, .solve = {.ridge = 1e-4}};
+    LearnOptions options = plain_learner();
+    options.collect.steps = 500;
+    options.fit.standardise = false;
+    options.fit.reservoir.units = 4;
+    options.fit.reservoir.input_scaling = 0.5;
+    options.fit.reservoir.direct_inputs = true;
+    options.fit.value = {.discount = 0.3, .solve = {.ridge = 1e-4}};
     return learn(simulation, initial, options);
   };
   const VectorXd state = fit(1000).value.state;
@@ -130,7 +133,7 @@ TEST(Confidence, IsHowMuchTheValueScatters) {
   double sum = 0.0, squares = 0.0, claimed = 0.0;
   for (int run = 0; run < runs; ++run) {
     const Learnt learnt = fit(static_cast<std::uint64_t>(run));
-    const double value = learnt.value.weights.dot(state);
+    const double value = learnt.controller.weights.dot(state);
     sum += value;
     squares += value * value;
     claimed += (deviation_factor_of(learnt).transpose() * state).norm();
@@ -145,17 +148,17 @@ TEST(Confidence, FallsWithMoreDataAndGrowsAwayFromIt) {
   const auto factor = [&](Index steps) {
     Simulation simulation(world, 1);
     UniformPolicy initial(world.spec().actions);
-    LearnOptions options;
-    options.steps = steps;
-    options.reservoir.units = 40;
-    options.value.solve = {.ridge = 1e-3};
+    LearnOptions options = plain_learner();
+    options.collect.steps = steps;
+    options.fit.reservoir.units = 40;
+    options.fit.value.solve = {.ridge = 1e-3};
     const Learnt learnt = learn(simulation, initial, options);
     const MatrixXd l = deviation_factor_of(learnt);
-    const double inside = (l.transpose() * learnt.value.state).norm();
+    const double inside = (l.transpose() * learnt.state).norm();
     const double outside =
-        (l.transpose() * VectorXd::Ones(40)).norm() / std::sqrt(40.0) * learnt.value.state.norm();
+        (l.transpose() * VectorXd::Ones(40)).norm() / std::sqrt(40.0) * learnt.state.norm();
     EXPECT_GT(outside, 1.5 * inside);
-    return inside / learnt.value.diagnostics.residual;
+    return inside / learnt.diagnostics.residual;
   };
   EXPECT_GT(factor(300), 1.5 * factor(3000));
 }

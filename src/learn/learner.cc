@@ -173,7 +173,10 @@ class Learner {
     const auto& procedure = result_.options.reservoir.procedure_one;
     return procedure && !procedure->input_bound;
   }
-  void draw() { drawn_.emplace(result_.options.reservoir, result_.controller.layout.size(), result_.options.members); }
+  void draw() {
+    drawn_.emplace(result_.options.reservoir, result_.controller.layout.size(),
+                   result_.options.members);
+  }
 
   void take(const ExperienceSummary& summary) {
     result_.ranges = summary.ranges;

@@ -78,13 +78,13 @@ GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
   return GreedyPolicy(controller, exploration, start == Start::fresh ? VectorXd() : state);
 }
 
-double Model::standard_error(const Ref<const VectorXd>& state) const {
+double Model::standard_error(const Ref<const VectorXd>& x) const {
   require(has_confidence(), "model: it was made without confidence");
   const Index n = deviation_factor.rows();
-  require(state.size() == n, "model: a state of size {}, must be {}", state.size(), n);
+  require(x.size() == n, "model: a state of size {}, must be {}", x.size(), n);
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
-    const double part = deviation_factor.col(i).tail(n - i).dot(state.tail(n - i));
+    const double part = deviation_factor.col(i).tail(n - i).dot(x.tail(n - i));
     sum += part * part;
   }
   return std::sqrt(sum);

@@ -43,7 +43,7 @@ LearnOptions iterated() {
   fit.reservoir.recurrent_scaling = 1.0;  // with inputs of unit spread, inputs and biases of the
   fit.reservoir.input_scaling = 1.0;      //   same size put the units' kinks where the data is
   fit.reservoir.bias_scaling = 1.0;
-  fit.reservoir.orthogonal = true;     // keeps all directions of memory alike; ‖A‖₂ = radius = 0.9
+  fit.reservoir.orthogonal = true;  // keeps all directions of memory alike; ‖A‖₂ = radius = 0.9
   fit.reservoir.operator_norm = 0.9;   //   instead of a norm of 1 and a radius of ½
   fit.reservoir.slowest_leak = 0.1;    // the phase of the nectar shows over tens of steps, the last
   fit.reservoir.direct_inputs = true;  //   move in one
@@ -52,7 +52,7 @@ LearnOptions iterated() {
   fit.value.solve.scale = RidgeScale::relative;
   fit.value.washout = 30;  // the slowest unit forgets x_0 = 0 at 0.9 a step
   fit.greedy.maximiser = Maximiser::exact;
-  fit.greedy.smoothing = 0.3;  // of half the bounds
+  fit.greedy.smoothing = 0.3;         // of half the bounds
   options.collect.rounds = 20;        // 10 rounds reach about 0.01 less
   options.collect.greedy_rounds = 5;  // the last steps show what the final policy itself will meet
   options.collect.final_sweeps = 5;

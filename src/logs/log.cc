@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <waggle/log.h>
+#include <waggle/model.h>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -86,6 +87,19 @@ LogOptions LogOptions::of(const EnvironmentSpec& spec, const std::vector<std::st
   return options;
 }
 
+LogOptions LogOptions::of(const Model& model) {
+  const EnvironmentSpec& spec = model.environment;
+  LogOptions options = of(spec, spec.choice_names);
+  if (!spec.actions.is_discrete()) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    options.lower.assign(1, -infinity);
+    options.upper.assign(1, infinity);
+  }
+  options.reward_must_vary = false;
+  options.minimum_rows = model.options.value.washout_rows() + 2;
+  return options;
+}
+
 /// Reads rows of consecutive files one ahead, since the next row tells whether an episode ended.
 class Log::Reader {
  public:
@@ -139,6 +153,9 @@ class Log::Reader {
   const std::vector<std::filesystem::path>& files() const { return files_; }
   Index rows() const { return rows_; }
   Index episodes() const { return episodes_; }
+  bool says_episodes() const {
+    return columns_.episode || columns_.terminated || columns_.truncated;
+  }
 
  private:
   void start() {
@@ -261,6 +278,8 @@ const std::vector<std::string>& Log::choice_labels() const { return reader_->cho
 const std::vector<std::filesystem::path>& Log::files() const { return reader_->files(); }
 Index Log::rows() const { return reader_->rows(); }
 Index Log::episodes() const { return reader_->episodes(); }
+
+std::optional<bool> Log::cut_out() const { return !reader_->says_episodes(); }
 void Log::rewind() { reader_->rewind(); }
 bool Log::next(Trajectory& chunk) { return reader_->next(chunk); }
 

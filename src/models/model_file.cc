@@ -296,10 +296,20 @@ nlohmann::ordered_json learning_json(const Model& model) {
 }
 
 void read_learning(const std::string& text, Model& model) {
-  const auto options = from_json<LearnOptions>(text, "options");
+  nlohmann::json json = parse_json(text, "options");
+  const bool collected = json.contains("rounds");
+  // Before 0.2 the number of members stood among the options of the reservoir, and no rewards were
+  // centred.
+  if (const auto found = json.find("reservoir");
+      found != json.end() && found->contains("members")) {
+    json["members"] = (*found)["members"];
+    found->erase("members");
+    json.emplace("centre_rewards", false);
+  }
+  const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
-  if (parse_json(text, "options").contains("rounds")) model.collected = options.collect;
+  if (collected) model.collected = options.collect;
 }
 
 Model from_content(const Safetensors& content) {

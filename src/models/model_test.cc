@@ -14,6 +14,7 @@
 #include "model_cases.h"
 #include "models/safetensors.h"
 #include "options/options_json.h"
+#include "plain_learner.h"
 
 namespace waggle {
 namespace {
@@ -37,15 +38,15 @@ TEST(Model, LoadsBitExact) {
 TEST(Model, KeepsEverythingItKnows) {
   Model model = bee(12).model;
   model.warnings = {"of one\nline", "\"quoted\" \xc3\xa9"};
-  model.value.diagnostics.condition_number = std::numeric_limits<double>::infinity();
+  model.diagnostics.condition_number = std::numeric_limits<double>::infinity();
   const Model loaded = parse_model(serialise(model), "model");
   EXPECT_EQ(to_json(loaded.options), to_json(model.options));
-  EXPECT_EQ(loaded.options.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(loaded.options.fit.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(to_json(loaded.environment), to_json(model.environment));
   EXPECT_EQ(to_json(loaded.provenance), to_json(model.provenance));
-  EXPECT_EQ(to_json(loaded.value.diagnostics), to_json(model.value.diagnostics));
-  EXPECT_EQ(loaded.value.diagnostics.condition_number, std::numeric_limits<double>::infinity());
-  EXPECT_EQ(loaded.value.diagnostics.ridge_path.size(), 20U);
+  EXPECT_EQ(to_json(loaded.diagnostics), to_json(model.diagnostics));
+  EXPECT_EQ(loaded.diagnostics.condition_number, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(loaded.diagnostics.ridge_path.size(), 20U);
   EXPECT_EQ(loaded.warnings, model.warnings);
   EXPECT_EQ(loaded.provenance.rows, 1000);
   EXPECT_EQ(loaded.provenance.waggle_version, WAGGLE_VERSION);
@@ -103,8 +104,8 @@ TEST(Model, MeasuresItsExperience) {
   spec.actions = ActionSpace::box(-80.0, 80.0);
   spec.action_names = {"a"};
   spec.observation_names = {"o"};
-  LearnOptions options;
-  options.reservoir.units = 5;
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.units = 5;
   const Learnt learnt = learn_from_log(spec, log, options);
   const Model model = make_model(learnt, spec);
   EXPECT_EQ(model.ranges.minimum, Eigen::Vector3d(0.0, -1.0, 10.0));
@@ -118,7 +119,7 @@ TEST(Model, MeasuresItsExperience) {
   const VectorXd state = VectorXd::LinSpaced(5, -1.0, 1.0);
   EXPECT_NEAR(model.standard_error(state), (model.deviation_factor.transpose() * state).norm(),
               1e-12);
-  EXPECT_EQ(model.policy(Start::training_ended).state(), learnt.value.state);
+  EXPECT_EQ(model.policy(Start::training_ended).state(), learnt.state);
   EXPECT_EQ(model.policy().state(), VectorXd::Zero(5));
   expect_error([&] { model.standard_error(VectorXd::Zero(4)); }, "size 4", "must be 5");
   Model silent = model;
@@ -235,9 +236,10 @@ TEST(Model, RefusesWhatIsInconsistent) {
       "5000 choices, must be at most 4096");
 
   expect_bad_text("options", "\"discount\":0.5", "\"discount\":1.5", "discount = 1.5");
-  expect_bad_text("options", "\"discount\":0.5", "\"discount\":\"x\"", "options.value.discount");
+  expect_bad_text("options", "\"discount\":0.5", "\"discount\":\"x\"",
+                  "options.fit.value.discount");
   expect_bad_text("options", "\"discount\"", "\"dis\\ncount\"",
-                  "options.value.dis\\ncount: no such");
+                  "options.fit.value.dis\\ncount: no such");
   expect_bad_text("options", "\"sweeps\":3", "\"sweeps\":4294967299", "options.sweeps");
   expect_bad_text("options", "\"sweeps\":3", "\"sweeps\":3.5", "must be a whole number");
   expect_bad_text("options", "\"relu\"", "\"step\"", "must be one of relu, tanh, identity");
@@ -285,7 +287,7 @@ TEST(Model, ActsOnlyOnWhatFits) {
 }
 
 TEST(Network, IsWhatItsWeightsSay) {
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.units = 7;
   options.members = 2;
   options.direct_inputs = true;

@@ -119,7 +119,6 @@ void describe(Visitor& v, ReservoirOptions& o) {
   v("operator_norm", o.operator_norm);
   v("spectral_radius", o.spectral_radius);
   v("procedure_one", o.procedure_one);
-  v("members", o.members);
   v("direct_inputs", o.direct_inputs);
 }
 
@@ -139,6 +138,7 @@ void describe(Visitor& v, ValueOptions& o) {
 template <typename Visitor>
 void describe(Visitor& v, SupervisedOptions& o) {
   v("reservoir", o.reservoir);
+  v("members", o.members);
   v("ridge", o.solve.ridge);
   v("ridge_scale", o.solve.scale);
   v("choose_ridge", o.solve.choose);
@@ -206,21 +206,35 @@ void describe(Visitor& v, OnlineOptions& o) {
 }
 
 template <typename Visitor>
-void describe(Visitor& v, LearnOptions& o) {
-  v("steps", o.steps);
-  v("rounds", o.rounds);
+void describe(Visitor& v, FitOptions& o) {
   v("sweeps", o.sweeps);
-  v("final_sweeps", o.final_sweeps);
   v("reweight", o.reweight);
   v("standardise", o.standardise);
+  v("centre_rewards", o.centre_rewards);
   v("action_limit", o.action_limit);
-  v("optimism", o.optimism);
+  v("members", o.members);
+  v("confidence", o.confidence);
   v("reservoir", o.reservoir);
   v("value", o.value);
   v("greedy", o.greedy);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, CollectOptions& o) {
+  v("steps", o.steps);
+  v("rounds", o.rounds);
+  v("final_sweeps", o.final_sweeps);
+  v("optimism", o.optimism);
   v("exploration", o.exploration);
   v("final_exploration", o.final_exploration);
   v("greedy_rounds", o.greedy_rounds);
+}
+
+/// Both in one table.
+template <typename Visitor>
+void describe(Visitor& v, LearnOptions& o) {
+  describe(v, o.collect);
+  describe(v, o.fit);
 }
 
 template <typename Visitor>

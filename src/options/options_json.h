@@ -58,6 +58,11 @@ constexpr bool is_optional_struct = false;
 template <typename T>
 constexpr bool is_optional_struct<std::optional<T>> = std::is_class_v<T>;
 
+template <typename T>
+constexpr bool is_optional_number = false;
+template <typename T>
+constexpr bool is_optional_number<std::optional<T>> = std::is_arithmetic_v<T>;
+
 /// Writes options as a JSON object.
 class JsonWriter {
  public:
@@ -82,7 +87,7 @@ class JsonWriter {
       return field;
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       return field;
-    } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    } else if constexpr (is_optional_number<T>) {
       return field ? value(*field) : nlohmann::ordered_json(nullptr);
     } else {
       return structure(field);
@@ -111,16 +116,21 @@ nlohmann::ordered_json to_json(Options options) {
   return writer.take();
 }
 
-/// The options in a JSON text. Throws Error, which names `where` and the option.
+/// The options in a JSON object. Throws Error, which names `where` and the option.
 template <typename Options>
-Options from_json(std::string_view text, const std::string& where) {
-  const nlohmann::json json = parse_json(text, where);
+Options from_json_object(const nlohmann::json& json, const std::string& where) {
   if (!json.is_object()) throw Error(where + ": must be a JSON object");
   Options options;
   JsonReader reader(json, where);
   describe(reader, options);
   reader.finish();
   return options;
+}
+
+/// The same in a JSON text. Throws Error, which names `where` and the option.
+template <typename Options>
+Options from_json(std::string_view text, const std::string& where) {
+  return from_json_object<Options>(parse_json(text, where), where);
 }
 
 }  // namespace waggle

@@ -88,8 +88,6 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 }  // namespace
 
 void ReservoirOptions::validate() const {
-  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
-          kMostUnits);
   if (procedure_one) {
     procedure_one->validate();
     return;
@@ -112,9 +110,11 @@ void ReservoirOptions::validate() const {
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
-EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs)
+EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs, Index members)
     : activation_(options.procedure_one ? Activation::relu : options.activation) {
   options.validate();
+  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
+          kMostUnits);
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
   require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
@@ -122,9 +122,9 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
   const Index n = member_units_;
   const Index direct = options.direct_inputs ? inputs + 1 : 0;
-  input_.setZero(options.members * n + direct, inputs);
+  input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());
-  for (Index member = 0; member < options.members; ++member) {
+  for (Index member = 0; member < members; ++member) {
     procedure ? draw_procedure_one(options, member) : draw(options, member);
   }
   leak_.setConstant(nonlinear_units(), procedure ? 1.0 : options.leak);

@@ -8,6 +8,7 @@
 #include <waggle/random.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 
 namespace waggle {
 namespace {
@@ -17,7 +18,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 ReservoirOptions procedure_one(Index features, Index delay, double radius, double bound) {
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.procedure_one =
       ProcedureOne{.features = features, .delay = delay, .radius = radius, .input_bound = bound};
   options.seed = 7;
@@ -161,12 +162,12 @@ TEST(ProcedureOne, LearnersTakeItByAnOption) {
   BeeWorld bees;
   Simulation simulation(bees, 1);
   UniformPolicy initial(simulation.spec().actions);
-  LearnOptions options;
-  options.reservoir.procedure_one = ProcedureOne{.features = 300, .delay = 2};
-  options.sweeps = 5;
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.procedure_one = ProcedureOne{.features = 300, .delay = 2};
+  options.fit.sweeps = 5;
   const Learnt learnt = learn(simulation, initial, options);
-  ASSERT_TRUE(learnt.options.reservoir.procedure_one->input_bound.has_value());
-  GreedyPolicy policy = learnt.policy();
+  ASSERT_TRUE(learnt.options.fit.reservoir.procedure_one->input_bound.has_value());
+  GreedyPolicy policy = learnt.policy(Start::training_ended);
   EXPECT_GT(simulation.run(policy, {.steps = 2000}).trajectory.rewards().mean(), 1.35);
 }
 

@@ -7,6 +7,7 @@
 #include <waggle/reservoir.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {
@@ -46,7 +47,7 @@ class EveryReservoir : public testing::TestWithParam<Case> {};
 TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
   const Case& c = GetParam();
   for (const int n : {1, 7, 8, 50}) {
-    ReservoirOptions options;
+    ReservoirOptions options = plain_reservoir();
     options.units = n;
     options.activation = c.activation;
     options.leak = c.leak;
@@ -113,7 +114,7 @@ TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
 }
 
 TEST(EchoStateNetwork, DriveRepeatsStep) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 40}, 2);
+  const EchoStateNetwork network(plain_reservoir(40), 2);
   const MatrixXd z = MatrixXd::Random(2, 30);
   MatrixXd states = MatrixXd::Zero(40, 31);
   network.drive(z, states);
@@ -127,7 +128,7 @@ TEST(EchoStateNetwork, DriveRepeatsStep) {
 
 TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
   for (const double target : {0.3, 1.0, 2.5}) {
-    ReservoirOptions options;
+    ReservoirOptions options = plain_reservoir();
     options.units = 120;
     options.operator_norm = target;
     const MatrixXd by_norm = EchoStateNetwork(options, 1).recurrent();
@@ -149,7 +150,7 @@ TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
 }
 
 TEST(EchoStateNetwork, WeightsFollowTheirDistribution) {
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.units = 300;
   options.operator_norm.reset();
   const MatrixXd uniform = EchoStateNetwork(options, 1).recurrent();
@@ -173,7 +174,7 @@ TEST(EchoStateNetwork, SeedDecidesEveryBit) {
 }
 
 TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 20}, 2);
+  const EchoStateNetwork network(plain_reservoir(20), 2);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const EchoStateNetwork scaled = network.with_input_scaling(scaling);
   const VectorXd x = VectorXd::Random(20).cwiseAbs();
@@ -185,7 +186,7 @@ TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
 }
 
 TEST(EchoStateNetwork, PermutingUnitsPermutesStates) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 25}, 2);
+  const EchoStateNetwork network(plain_reservoir(25), 2);
   Eigen::PermutationMatrix<Eigen::Dynamic> p(25);
   p.setIdentity();
   for (int i = 0; i < 25; ++i) std::swap(p.indices()[i], p.indices()[(7 * i + 3) % 25]);
@@ -199,7 +200,7 @@ TEST(EchoStateNetwork, PermutingUnitsPermutesStates) {
 }
 
 TEST(EchoStateNetwork, NanInIsNanOut) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 10}, 1);
+  const EchoStateNetwork network(plain_reservoir(10), 1);
   VectorXd next(10);
   network.step(VectorXd::Zero(10), VectorXd::Constant(1, kNan), next);
   EXPECT_TRUE(next.array().isNaN().all());
@@ -207,7 +208,7 @@ TEST(EchoStateNetwork, NanInIsNanOut) {
 
 TEST(EchoStateNetwork, BadInputIsNamed) {
   const auto with = [](auto change) {
-    ReservoirOptions options;
+    ReservoirOptions options = plain_reservoir();
     change(options);
     EchoStateNetwork(options, 1);
   };
@@ -223,7 +224,7 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
   expect_error([&] { with([](auto& o) { o.members = 0; }); }, "members = 0");
   expect_error([&] { with([](auto& o) { o.slowest_leak = 0.0; }); }, "slowest_leak = 0");
   expect_error([&] { with([](auto& o) { o.orthogonal = true, o.density = 0.5; }); }, "orthogonal");
-  expect_error([] { EchoStateNetwork(ReservoirOptions{}, 0); }, "inputs = 0");
+  expect_error([] { EchoStateNetwork(plain_reservoir(), 0); }, "inputs = 0");
   const MatrixXd a = MatrixXd::Zero(3, 3);
   const MatrixXd c = MatrixXd::Zero(3, 1);
   const VectorXd b = VectorXd::Zero(3);

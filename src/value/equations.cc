@@ -40,8 +40,8 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
       options_(options),
       scale_(rewards),
       // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
-      block_(
-          std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1, kBlock)),
+      block_(std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1,
+                               kBlock)),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), block_),

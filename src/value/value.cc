@@ -113,8 +113,8 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
   require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
   if (options.method == Method::lstd) {
-    fit.diagnostics.residual =
-        bellman_error(reservoir, layout, source, fit.weights, options.discount, options.washout_rows());
+    fit.diagnostics.residual = bellman_error(reservoir, layout, source, fit.weights,
+                                             options.discount, options.washout_rows());
   }
   return fit;
 }

@@ -8,6 +8,7 @@
 #include <waggle/value.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "toy.h"
 
 namespace waggle {
@@ -59,7 +60,7 @@ TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
                       k == 299 ? EpisodeEnd::terminated : EpisodeEnd::none);
   }
   const InputLayout layout{.reward = true, .observation_size = 1};
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 15, .seed = 2}, 3);
+  const EchoStateNetwork reservoir(plain_reservoir(15, 2), 3);
   const double gamma = 0.7, ridge = 1e-4;
   const Index washout = 10;
   const ValueFit fit = fit_value(reservoir, layout, trajectory,
@@ -93,7 +94,7 @@ TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
 }
 
 TEST_P(EveryMethod, ScalingRewardsScalesValues) {
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 15}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(15), 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
   Trajectory one(1, 1), hundred(1, 1);
   for (int k = 0; k < 300; ++k) {
@@ -117,7 +118,7 @@ TEST(Lstd, TracesSolveTheirOwnEquation) {
                       k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
   }
   const InputLayout layout{.reward = false, .observation_size = 1};
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 12, .seed = 2}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(12, 2), 2);
   const double gamma = 0.8, trace = 0.6;
   const ValueFit fit =
       fit_value(reservoir, layout, trajectory,
@@ -194,7 +195,7 @@ TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
   for (int k = 0; k < 300; ++k)
     trajectory.append(std::sin(k), VectorXd::Random(1), VectorXd::Random(1));
   const InputLayout layout{.reward = false, .observation_size = 1};
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 12, .seed = 2}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(12, 2), 2);
   const ValueFit fit = fit_value(reservoir, layout, trajectory, {.solve = {1e-3}});
   const VectorXd v = values_along(reservoir, layout, trajectory, VectorXd::Zero(12), fit.weights);
   VectorXd after(300);  // the last row is bootstrapped from the state it leads to
@@ -204,7 +205,7 @@ TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
 }
 
 TEST(Value, BadInputIsNamed) {
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 5}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(5), 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
   Trajectory trajectory(1, 1);
   const auto fit = [&](const ValueOptions& options) {

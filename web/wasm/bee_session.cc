@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include <waggle/presets.h>
+#include <waggle/states.h>
+
 #include "core/check.h"
 
 namespace waggle::playground {
@@ -22,27 +25,20 @@ void validate(const BeeLearner& learner) {
           learner.units);
   require(learner.experience >= 100 && learner.experience <= BeeSession::kMostSteps,
           "experience = {}: must be in [100, {}]", learner.experience, BeeSession::kMostSteps);
-  learn_options(learner, 0).validate();
+  fit_options(learner, 0).validate();
 }
 
 }  // namespace
 
-LearnOptions learn_options(const BeeLearner& learner, std::uint64_t seed) {
-  LearnOptions options;
-  options.steps = learner.experience;
-  options.reservoir = {.units = learner.units,
-                       .slowest_leak = 0.1,
-                       .recurrent_scaling = 1.0,
-                       .input_scaling = 1.5,
-                       .bias_scaling = 1.0,
-                       .orthogonal = true,
-                       .operator_norm = learner.memory,
-                       .direct_inputs = true,
-                       .seed = seed};
-  options.value = {.discount = learner.discount,
-                   .solve = {.ridge = learner.ridge, .scale = RidgeScale::relative},
-                   .washout = 30};
-  options.greedy.smoothing = 0.3;
+FitOptions fit_options(const BeeLearner& learner, std::uint64_t seed) {
+  FitOptions options = presets::iterated().fit;
+  options.sweeps = 0;  // one solve
+  options.reservoir.units = learner.units;
+  options.reservoir.input_scaling = 1.5;
+  options.reservoir.operator_norm = learner.memory;
+  options.reservoir.seed = seed;
+  options.value.discount = learner.discount;
+  options.value.solve.ridge = learner.ridge;
   return options;
 }
 
@@ -165,8 +161,7 @@ void BeeSession::take_over(Flight flight, VectorXd state) {
   const Exploration exploration = {.epsilon = flight == Flight::random      ? 1.0
                                               : flight == Flight::exploring ? 0.1
                                                                             : 0.0};
-  policy_.emplace(learnt_->reservoir, learnt_->layout, learnt_->actions, learnt_->value.weights,
-                  learnt_->options.greedy, std::move(state), exploration);
+  policy_.emplace(learnt_->controller, exploration, std::move(state));
   flying_ = flight;
 }
 
@@ -175,16 +170,17 @@ void BeeSession::learn() {
   const Index count = std::min(learner_.experience, experience_.steps());
   Trajectory log(1, 0);
   log.append(experience_, experience_.steps() - count, count);
-  learnt_ = learn_from_log(simulation_.spec(), log, learn_options(learner_, seed_));
+  learnt_ = learn_from_log(simulation_.spec(), log, fit_options(learner_, seed_));
   // The new network has to remember what the bee has just seen.
-  VectorXd state = VectorXd::Zero(learnt_->reservoir->units());
-  for_each_block(*learnt_->reservoir, learnt_->layout, recent_, state, [](const StateBlock&) {});
+  VectorXd state = VectorXd::Zero(learnt_->controller.reservoir->units());
+  for_each_block(*learnt_->controller.reservoir, learnt_->controller.layout, recent_, state,
+                 [](const StateBlock&) {});
   take_over(flying_, std::move(state));
 }
 
 void BeeSession::copy_memory(VectorXd& memory) const {
   if (policy_) {
-    memory = policy_->state().head(learnt_->reservoir->nonlinear_units());
+    memory = policy_->state().head(learnt_->controller.network()->nonlinear_units());
   } else {
     memory.resize(0);
   }
@@ -192,7 +188,7 @@ void BeeSession::copy_memory(VectorXd& memory) const {
 
 double BeeSession::residual() const {
   require(has_learnt(), "nothing was learnt yet");
-  return learnt_->value.diagnostics.residual;
+  return learnt_->diagnostics.residual;
 }
 
 }  // namespace waggle::playground

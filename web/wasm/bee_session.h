@@ -22,7 +22,7 @@ struct BeeLearner {
 };
 
 /// The options of the library these stand for.
-LearnOptions learn_options(const BeeLearner& learner, std::uint64_t seed);
+FitOptions fit_options(const BeeLearner& learner, std::uint64_t seed);
 
 /// Who chooses the moves.
 enum class Flight {
