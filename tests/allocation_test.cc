@@ -58,8 +58,7 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
   const Percept percept{.reward = 0.5, .observation = VectorXd(0)};
   VectorXd action(1);
   for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
-    GreedyPolicy policy(network, {.reward = true}, ActionSpace::box(-1, 1), weights,
-                        {.maximiser = maximiser, .smoothing = 0.1});
+    GreedyPolicy policy({network, {.reward = true}, ActionSpace::box(-1, 1), weights, {.maximiser = maximiser, .smoothing = 0.1}});
     EXPECT_EQ(count_allocations([&] {
                 for (std::uint64_t k = 0; k < 10; ++k) {
                   Draws draws = Random(1).at(Purpose::policy, k);
@@ -81,10 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
     All, EveryNetwork,
     testing::Values(plain_reservoir(300), ReservoirOptions{.units = 50, .leak = 0.5},
                     ReservoirOptions{.units = 50, .activation = Activation::tanh},
-                    ReservoirOptions{.units = 50, .density = 0.2},
+                    ReservoirOptions{.units = 50, .orthogonal = false, .density = 0.2},
                     ReservoirOptions{.procedure_one = ProcedureOne{.input_bound = 3.0}},
-                    ReservoirOptions{
-                        .units = 50, .slowest_leak = 0.1, .members = 3, .direct_inputs = true}));
+                    ReservoirOptions{.units = 50, .slowest_leak = 0.1}));
 
 TEST(Allocation, AnOnlineUpdateAllocatesNothing) {
   const VectorXd features = VectorXd::Random(50), next = VectorXd::Random(50);

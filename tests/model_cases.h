@@ -45,6 +45,7 @@ inline Case bee(Eigen::Index units = 60) {
   options.fit.reservoir.units = units;
   options.fit.reservoir.seed = std::numeric_limits<std::uint64_t>::max();
   options.fit.greedy.smoothing = 0.2;
+  options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
   Model model = with_provenance(learnt);
   return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
@@ -78,6 +79,7 @@ inline Case countdown() {
   options.fit.standardise = false;
   options.fit.reservoir.units = 10;
   options.fit.reservoir.activation = Activation::tanh;
+  options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
   return {with_provenance(learnt, spec),
           simulation.run(initial, {.steps = 500}).trajectory};
@@ -91,6 +93,7 @@ inline Case delay_line() {
   LearnOptions options = plain_learner();
   options.collect.steps = 500;
   options.fit.reservoir.procedure_one = ProcedureOne{.features = 20, .delay = 3};
+  options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
   return {with_provenance(learnt),
           simulation.run(initial, {.steps = 1000}).trajectory};

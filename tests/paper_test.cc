@@ -120,10 +120,10 @@ TEST(Errata, WithoutNoiseTheTwoMethodsAgree) {
   Sweeping sweeping;
   const Trajectory log = simulation.run(sweeping, {.steps = 4000}).trajectory;
   const InputLayout layout = InputLayout::of(simulation.spec());
-  const EchoStateNetwork network =
-      EchoStateNetwork(ReservoirOptions{.units = 300, .slowest_leak = 0.1, .seed = 1},
-                       layout.size())
-          .with_input_scaling(measure_inputs(layout, log));
+  ReservoirOptions reservoir = plain_reservoir(300, 1);
+  reservoir.slowest_leak = 0.1;
+  const EchoStateNetwork network = EchoStateNetwork(reservoir, layout.size())
+                                       .with_input_scaling(measure_inputs(layout, log));
   const auto values = [&](Method method) {
     const ValueFit fit =
         fit_value(network, layout, log, {.method = method, .solve = {1e-9}, .washout = 50});

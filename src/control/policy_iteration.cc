@@ -135,8 +135,8 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
                                const PolicyIterationOptions& options, const SweepCallback& told) {
   options.validate();
   PolicyIteration result;
-  const ReservoirSystem& reservoir = *controller.reservoir;
   ActionSearch search(controller);
+  const ReservoirSystem& reservoir = *controller.reservoir;
   PolicyIterationOptions used = options;
   ValueOptions& value = used.value;
   if (controller.weights.size() == 0) {

@@ -106,8 +106,9 @@ TEST(Model, MeasuresItsExperience) {
   spec.observation_names = {"o"};
   LearnOptions options = plain_learner();
   options.fit.reservoir.units = 5;
-  const Learnt learnt = learn_from_log(spec, log, options);
-  const Model model = make_model(learnt, spec);
+  options.fit.confidence = true;
+  const Learnt learnt = learn_from_log(spec, log, options.fit);
+  const Model& model = learnt;
   EXPECT_EQ(model.ranges.minimum, Eigen::Vector3d(0.0, -1.0, 10.0));
   EXPECT_EQ(model.ranges.maximum, Eigen::Vector3d(9.0, 2.0, 13.0));  // 77 was never done
   EXPECT_NEAR(model.ranges.mean[0], log.rewards().mean(), 1e-12);
@@ -126,9 +127,9 @@ TEST(Model, MeasuresItsExperience) {
   silent.deviation_factor.resize(0, 0);
   expect_error([&] { silent.standard_error(state); }, "without confidence");
 
-  spec.observation_names = {"o", "p"};
-  expect_error([&] { make_model(learnt, spec); }, "4 input channels", "has 3");
-  expect_error([&] { make_model(Learnt{.experience = log}, spec); }, "there is no model");
+  Model other = model;
+  other.environment.observation_names = {"o", "p"};
+  expect_error([&] { other.validate(); }, "3 inputs", "4 channels");
 }
 
 TEST(Model, RefusesWhatIsInconsistent) {
@@ -281,17 +282,26 @@ TEST(Model, RefusesABrokenSparseMatrix) {
 
 TEST(Model, ActsOnlyOnWhatFits) {
   Model model = bee(6).model;
-  model.network = nullptr;
-  expect_error([&] { model.policy(); }, "no network");
-  expect_error([&] { serialise(model); }, "no network");
+  model.controller.reservoir = nullptr;
+  expect_error([&] { model.policy(); }, "no policy");
+  expect_error([&] { serialise(model); }, "no reservoir");
+
+  // Any reservoir system can act, but only an echo state network has a file format.
+  Model own = countdown().model;
+  const auto system = std::make_shared<toy::LastObservation>(6, own.controller.layout.size());
+  own.controller.reservoir = system;
+  own.controller.weights.setZero(6);
+  own.state.setZero(6);
+  own.deviation_factor.resize(0, 0);
+  own.validate();
+  expect_error([&] { serialise(own); }, "no echo state network");
 }
 
 TEST(Network, IsWhatItsWeightsSay) {
   ReservoirOptions options = plain_reservoir();
   options.units = 7;
-  options.members = 2;
   options.direct_inputs = true;
-  const EchoStateNetwork network(options, 3);
+  const EchoStateNetwork network(options, 3, 2);
   const EchoStateNetwork again(network.weights());
   const VectorXd x = VectorXd::LinSpaced(network.units(), -1.0, 2.0);
   VectorXd next(network.units()), next_again(network.units());

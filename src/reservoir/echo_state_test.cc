@@ -23,7 +23,8 @@ ReservoirOptions linear_rotation(Index units, double norm) {
           .bias_scaling = 0.0,
           .orthogonal = true,
           .operator_norm = norm,
-          .spectral_radius = {}};
+          .spectral_radius = {},
+          .direct_inputs = false};
 }
 
 TEST(EchoState, ALinearRotationContractsByItsNorm) {
@@ -65,14 +66,13 @@ TEST(EchoState, TheBoundHoldsForEveryKindOfNetwork) {
                                  .activation = activation,
                                  .leak = 0.9,
                                  .slowest_leak = {},
-                                 .recurrent_scaling = 1.0,
+                                 .orthogonal = false,
                                  .operator_norm = norm,
                                  .spectral_radius = {},
-                                 .members = 2,
                                  .direct_inputs = true,
                                  .seed = 3};
         if (spread) options.slowest_leak = 0.05;
-        const EchoStateNetwork network(options, 2);
+        const EchoStateNetwork network(options, 2, 2);
         const EchoStateReport report = check_echo_state(network);
         EXPECT_NEAR(report.operator_norm, norm, 1e-12);
         EXPECT_LE(report.spectral_radius, norm + 1e-12);
@@ -137,9 +137,8 @@ TEST(MemoryCapacity, ALinearRotationRemembersAlmostAllItsUnitsCan) {
 
 TEST(MemoryCapacity, SeveralChannelsShareTheUnits) {
   ReservoirOptions options = linear_rotation(20, 0.8);
-  options.members = 2;
   options.direct_inputs = true;
-  const MemoryCapacity memory = measure_memory(EchoStateNetwork(options, 2), {.delays = 60});
+  const MemoryCapacity memory = measure_memory(EchoStateNetwork(options, 2, 2), {.delays = 60});
   EXPECT_EQ(memory.capacity.cols(), 2);
   EXPECT_GT(memory.capacity.col(1).sum(), 10.0);
   EXPECT_GT(memory.total, 30.0);

@@ -125,9 +125,8 @@ TEST(ProcedureOne, RowsAreUniformOnTheBallAndBiasesOnTheirInterval) {
 
 TEST(ProcedureOne, InputScalingAndMembersAreTheirParts) {
   ReservoirOptions options = procedure_one(15, 4, 1.0, 3.0);
-  options.members = 2;
   options.direct_inputs = true;
-  const EchoStateNetwork network(options, 2);
+  const EchoStateNetwork network(options, 2, 2);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const MatrixXd z = random_input(2, 50);
   const MatrixXd scaled_z =
@@ -166,7 +165,7 @@ TEST(ProcedureOne, LearnersTakeItByAnOption) {
   options.fit.reservoir.procedure_one = ProcedureOne{.features = 300, .delay = 2};
   options.fit.sweeps = 5;
   const Learnt learnt = learn(simulation, initial, options);
-  ASSERT_TRUE(learnt.options.fit.reservoir.procedure_one->input_bound.has_value());
+  ASSERT_TRUE(learnt.options.reservoir.procedure_one->input_bound.has_value());
   GreedyPolicy policy = learnt.policy(Start::training_ended);
   EXPECT_GT(simulation.run(policy, {.steps = 2000}).trajectory.rewards().mean(), 1.35);
 }

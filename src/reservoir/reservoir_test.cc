@@ -77,9 +77,10 @@ INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
                                               Distribution::uniform}));
 
 TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
-  ReservoirOptions options{.units = 20, .slowest_leak = 0.1, .members = 3, .direct_inputs = true};
-  options.seed = 4;
-  const EchoStateNetwork network(options, 2);
+  ReservoirOptions options = plain_reservoir(20, 4);
+  options.slowest_leak = 0.1;
+  options.direct_inputs = true;
+  const EchoStateNetwork network(options, 2, 3);
   EXPECT_EQ(network.units(), 63);
   EXPECT_EQ(network.constant_feature(), 62);
   EXPECT_NEAR(network.leak()[0], 0.1, 1e-15);
@@ -107,7 +108,7 @@ TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
 
 TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
   const EchoStateNetwork network(
-      ReservoirOptions{.units = 30, .orthogonal = true, .operator_norm = 0.9}, 1);
+      ReservoirOptions{.units = 30, .operator_norm = 0.9, .direct_inputs = false}, 1);
   const MatrixXd a = network.recurrent();
   EXPECT_LT((a.transpose() * a - 0.81 * MatrixXd::Identity(30, 30)).norm(), 1e-12);
   EXPECT_NEAR(spectral_radius(a), 0.9, 1e-10);
@@ -221,7 +222,7 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
   expect_error([&] { with([](auto& o) { o.operator_norm = kNan; }); }, "operator_norm = nan");
   expect_error([&] { with([](auto& o) { o.recurrent_scaling = 0.0; }); }, "operator_norm = 1",
                "cannot be scaled");
-  expect_error([&] { with([](auto& o) { o.members = 0; }); }, "members = 0");
+  expect_error([] { EchoStateNetwork(plain_reservoir(), 1, 0); }, "members = 0");
   expect_error([&] { with([](auto& o) { o.slowest_leak = 0.0; }); }, "slowest_leak = 0");
   expect_error([&] { with([](auto& o) { o.orthogonal = true, o.density = 0.5; }); }, "orthogonal");
   expect_error([] { EchoStateNetwork(plain_reservoir(), 0); }, "inputs = 0");

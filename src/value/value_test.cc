@@ -164,8 +164,9 @@ TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
   }
   const InputLayout layout{.reward = false, .observation_size = 1};
   const Index n = 12, linear = 3;  // two inputs and the constant
-  const EchoStateNetwork ensemble(
-      ReservoirOptions{.units = n, .members = 3, .direct_inputs = true, .seed = 2}, 2);
+  ReservoirOptions drawn = plain_reservoir(n, 2);
+  drawn.direct_inputs = true;
+  const EchoStateNetwork ensemble(drawn, 2, 3);
   for (const double trace : {0.0, 0.6}) {
     ValueOptions options{.discount = 0.8, .trace = trace, .washout = 5};
     const double chosen =
