@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "reservoir/activation.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {
@@ -41,7 +42,7 @@ ActionSearch::ActionSearch(std::shared_ptr<const ReservoirSystem> reservoir,
       space_(std::move(space)),
       options_(options),
       exact_(options.maximiser == Maximiser::exact && network_ != nullptr &&
-             network_->activation() != Activation::tanh && !space_.is_discrete()),
+             is_piecewise_linear(network_->activation()) && !space_.is_discrete()),
       half_width_(exact_ && space_.size() == 1
                       ? 0.5 * options.smoothing * (space_.upper[0] - space_.lower[0])
                       : 0.0),
@@ -169,8 +170,7 @@ double ActionSearch::best_candidate(Draws& draws) {
   if (!space_.is_discrete()) {
     for (Index j = 0; j < candidates_.cols(); ++j) draw(draws, candidates_.col(j));
   }
-  if (network_ != nullptr && candidates_.rows() == 1 &&
-      network_->activation() == Activation::relu) {
+  if (network_ != nullptr && candidates_.rows() == 1 && is_rectified(network_->activation())) {
     const Index n = network_->nonlinear_units();
     const auto column = network_->input().col(layout_.action_offset());
     kernels::relu_candidate_values(base_.data(), column.data(), scaled_weights_.data(), n,
@@ -198,7 +198,7 @@ double ActionSearch::sweep_coordinates(double value) {
   const Index offset = layout_.action_offset();
   const Index n = network_->nonlinear_units();
   const Index linear = network_->units() - n;
-  const bool kinked = network_->activation() == Activation::relu;
+  const bool kinked = is_rectified(network_->activation());
   for (int round = 0; round < (channels == 1 ? 1 : kCoordinateRounds); ++round) {
     const double before = value;
     for (Index i = 0; i < channels; ++i) {
@@ -235,8 +235,9 @@ double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
     value = best_candidate(draws);
     if (exact_) value = sweep_coordinates(value);
   }
-  require(std::isfinite(value),
-          "the reservoir's state is no longer finite: give a smaller operator_norm");
+  require(is_usable(value),
+          "the reservoir's state overflows: it amplifies what it remembers, and needs a smaller "
+          "operator_norm or spectral_radius");
   if (space_.is_discrete()) {
     Index choice = 0;
     best_.maxCoeff(&choice);
