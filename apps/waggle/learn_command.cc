@@ -173,8 +173,7 @@ class WatchedLog final : public TrajectorySource {
 
 /// The one place that learns.
 Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions options) {
-  EnvironmentSpec spec = log.spec();
-  spec.choice_names = log.choice_labels();
+  const EnvironmentSpec& spec = log.spec();
   WatchedLog watched(log);
   options.stop = [&watched] {
     watched.keep();  // a sweep has been finished
