@@ -63,6 +63,8 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
                 for (std::uint64_t k = 0; k < 10; ++k) {
                   Draws draws = Random(1).at(Purpose::policy, k);
                   policy.act(percept, draws, action);
+                  action *= -1.0;
+                  policy.applied(action);
                 }
               }),
               0);

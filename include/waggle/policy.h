@@ -17,6 +17,9 @@ class Policy {
   virtual void begin_episode() {}
   /// Write a_k, given (r_k, o_k). All randomness comes from `draws`.
   virtual void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) = 0;
+  /// What a_k was, where it was not what `act` wrote: an operator decided otherwise, an actuator
+  /// could not follow. To be called before the next `act`; what is not told was done as written.
+  virtual void applied(const Eigen::Ref<const Eigen::VectorXd>& /*action*/) {}
   /// The process has terminated: (r_k, o_k) is the last thing seen, and no action follows.
   virtual void end_episode(const Percept& /*percept*/) {}
 };
@@ -74,10 +77,15 @@ class GreedyPolicy final : public Policy {
   GreedyPolicy(GreedyPolicy&&) noexcept;
   GreedyPolicy& operator=(GreedyPolicy&&) noexcept;
 
-  void begin_episode() override { state_.setZero(); }
+  void begin_episode() override;
   /// Throws Error, and remembers nothing of it, if an entry of the percept that is read is not
-  /// finite or the observation has another size.
+  /// finite or too large, the observation has another size, or the state overflows.
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  /// The state becomes x_{k+1}(action), and value() its value: the last step is taken again from
+  /// the same x_k, r_k and o_k. An action may lie outside the bounds searched. Throws Error, and
+  /// changes nothing, if this episode has no action yet, or the action has another size, is not
+  /// finite, is no choice of a discrete space, or makes the state overflow. O(n), no allocation.
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
 
   /// The estimated value of the action last taken, Wᵀφ(x_{k+1}).
   double value() const { return value_; }
@@ -90,6 +98,14 @@ class GreedyPolicy final : public Policy {
   Exploration exploration_;
   Eigen::VectorXd state_;
   double value_ = 0.0;
+
+  // The step to x_{k+1}, to be taken again with what was applied.
+  bool acted_ = false;      // in this episode
+  bool prepared_ = false;   // search_ is at this step, not at a later one that failed
+  Eigen::VectorXd before_;  // x_k
+  double reward_ = 0.0;
+  Eigen::VectorXd observation_;
+  Eigen::VectorXd next_;  // work space
 };
 
 struct OptimismOptions {
@@ -113,16 +129,26 @@ class OptimisticPolicy final : public Policy {
   OptimisticPolicy(OptimisticPolicy&&) noexcept;
   OptimisticPolicy& operator=(OptimisticPolicy&&) noexcept;
 
-  void begin_episode() override { state_.setZero(); }
+  void begin_episode() override;
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  /// As GreedyPolicy::applied, and Σ takes in the features met instead of those expected. O(n²).
+  /// After an `act` that threw there is no action to tell of.
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
 
+  /// x_{k+1}: what is remembered after the last action.
+  const Eigen::VectorXd& state() const { return state_; }
   const Eigen::MatrixXd& covariance() const { return covariance_; }
 
  private:
+  void meet(Eigen::Index candidate);
+
   std::unique_ptr<ActionSearch> search_;
   OptimismOptions options_;
   Eigen::MatrixXd covariance_;
   Eigen::VectorXd state_;
+  bool acted_ = false;    // in this episode, and search_ is at that step
+  Eigen::VectorXd met_;   // Σ⁻¹φ of the features last taken in, before they were
+  double met_scale_ = 1;  // 1 + φᵀΣ⁻¹φ
 
   // Work space: one column for each candidate.
   Eigen::MatrixXd actions_;

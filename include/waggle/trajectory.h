@@ -27,7 +27,8 @@ class Trajectory {
   /// Sizes of one action and of one observation (which may be 0).
   Trajectory(Eigen::Index action_size, Eigen::Index observation_size);
 
-  /// Throws Error if sizes differ or a number is not finite, naming the row.
+  /// Throws Error, naming the row, if sizes differ or a number is not finite or beyond ±1e100,
+  /// where squares begin to overflow.
   void append(double reward, const Eigen::Ref<const Eigen::VectorXd>& action,
               const Eigen::Ref<const Eigen::VectorXd>& observation,
               EpisodeEnd end = EpisodeEnd::none);

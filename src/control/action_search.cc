@@ -25,14 +25,15 @@ Controller validated(Controller controller) {
 }  // namespace
 
 void require_percept(const InputLayout& layout, const Percept& percept) {
-  require(!layout.reward || std::isfinite(percept.reward), "the reward is {}, must be finite",
-          percept.reward);
+  require(!layout.reward || is_usable(percept.reward),
+          "the reward is {}, must be finite and within ±{}", percept.reward, kLargestNumber);
   require(percept.observation.size() == layout.observation_size,
           "an observation of size {}, must be {}", percept.observation.size(),
           layout.observation_size);
   for (Index i = 0; i < percept.observation.size(); ++i) {
-    require(std::isfinite(percept.observation[i]), "observation {} is {}, must be finite", i,
-            percept.observation[i]);
+    require(is_usable(percept.observation[i]),
+            "observation {} is {}, must be finite and within ±{}", i, percept.observation[i],
+            kLargestNumber);
   }
 }
 
@@ -155,8 +156,9 @@ double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
     value = best_candidate(draws);
     if (exact_) value = sweep_coordinates(value);
   }
-  require(std::isfinite(value),
-          "the reservoir's state is no longer finite: give a smaller operator_norm");
+  require(is_usable(value),
+          "the reservoir's state overflows: it amplifies what it remembers, and needs a smaller "
+          "operator_norm or spectral_radius");
   if (space().is_discrete()) {
     Index choice = 0;
     best_.maxCoeff(&choice);

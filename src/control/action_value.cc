@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "reservoir/activation.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {
@@ -97,7 +98,7 @@ class NetworkValue final : public ActionValue {
   }
 
   void at_each(const MatrixXd& candidates, VectorXd& values) override {
-    if (candidates.rows() != 1 || network_.activation() != Activation::relu) {
+    if (candidates.rows() != 1 || !is_rectified(network_.activation())) {
       ActionValue::at_each(candidates, values);
       return;
     }
@@ -111,13 +112,13 @@ class NetworkValue final : public ActionValue {
     values.array() += constant;
   }
 
-  bool is_piecewise_linear() const override { return network_.activation() != Activation::tanh; }
+  bool is_piecewise_linear() const override { return waggle::is_piecewise_linear(network_.activation()); }
 
   Maximum maximise_along(Index channel, const VectorXd& channels, double lower, double upper,
                          double half_width) override {
     const Index n = network_.nonlinear_units();
     const Index linear = network_.units() - n;
-    const bool kinked = network_.activation() == Activation::relu;
+    const bool kinked = is_rectified(network_.activation());
     shifted_ = base_;
     for (Index j = 0; j < channels.size(); ++j) {
       if (j != channel) shifted_ += column(j) * channels[j];

@@ -18,10 +18,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-void require_finite_row(const char* what, const Ref<const VectorXd>& numbers, Index row) {
-  const Entry bad = first_non_finite(numbers);
-  require(bad.row < 0, "trajectory row {}: {} {} is {}, must be finite", row, what, bad.row,
-          numbers[std::max<Index>(bad.row, 0)]);
+void require_usable_row(const char* what, const Ref<const VectorXd>& numbers, Index row) {
+  for (Index i = 0; i < numbers.size(); ++i) {
+    require(is_usable(numbers[i]), "trajectory row {}: {} {} is {}, must be finite and within ±{}",
+            row, what, i, numbers[i], kLargestNumber);
+  }
 }
 
 }  // namespace
@@ -54,10 +55,10 @@ void Trajectory::append(double reward, const Ref<const VectorXd>& action,
   require(action.size() == action_size_ && observation.size() == observation_size_,
           "trajectory row {}: action of size {} and observation of size {}, must be {} and {}",
           steps(), action.size(), observation.size(), action_size_, observation_size_);
-  require(std::isfinite(reward), "trajectory row {}: reward is {}, must be finite", steps(),
-          reward);
-  require_finite_row("action", action, steps());
-  if (observation_size_ > 0) require_finite_row("observation", observation, steps());
+  require(is_usable(reward), "trajectory row {}: reward is {}, must be finite and within ±{}",
+          steps(), reward, kLargestNumber);
+  require_usable_row("action", action, steps());
+  require_usable_row("observation", observation, steps());
   rewards_.push_back(reward);
   actions_.insert(actions_.end(), action.begin(), action.end());
   observations_.insert(observations_.end(), observation.begin(), observation.end());

@@ -45,6 +45,9 @@ TEST(Trajectory, BadRowsAreNamed) {
   expect_error([&] { trajectory.append(std::nan(""), one(0), one(0)); }, "row 1", "reward is nan");
   expect_error([&] { trajectory.append(0.0, one(INFINITY), one(0)); }, "row 1", "action 0 is inf");
   expect_error([&] { trajectory.append(0.0, one(0), one(std::nan(""))); }, "observation 0 is nan");
+  expect_error([&] { trajectory.append(0.0, one(0), one(1e200)); }, "row 1",
+               "observation 0 is 1e+200", "±1e+100");
+  expect_error([&] { trajectory.append(-1e308, one(0), one(0)); }, "row 1", "reward is -1e+308");
   expect_error([&] { trajectory.append(0.0, VectorXd::Zero(2), one(0)); }, "size 2");
   expect_error([&] { trajectory.append(Trajectory(2, 1)); }, "cannot append");
   EXPECT_EQ(trajectory.steps(), 1);
@@ -112,6 +115,16 @@ TEST(MeasureInputs, MeanAndSpreadOfEachChannel) {
   EXPECT_NEAR(scaling.mean[1], 0.1, 1e-15);
   EXPECT_EQ(scaling.spread[1], 1.0);  // constant
   EXPECT_NEAR(scaling.spread[2], 10.0 * std::sqrt(5.0), 1e-13);
+}
+
+TEST(ForEachBlock, AStateThatOverflowsNamesItsCause) {
+  const EchoStateNetwork network(ReservoirOptions{.units = 5, .operator_norm = 30.0}, 1);
+  Trajectory log(1, 0);
+  for (int k = 0; k < 1000; ++k) log.append(0.0, one(1.0), VectorXd(0));
+  VectorXd state = VectorXd::Zero(5);
+  expect_error(
+      [&] { for_each_block(network, {.reward = false}, log, state, [](const StateBlock&) {}); },
+      "overflows after", "rows", "smaller operator_norm");
 }
 
 TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {

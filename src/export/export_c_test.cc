@@ -159,27 +159,42 @@ std::vector<Exported> controllers() {
   return all;
 }
 
-/// A program that reads percepts and writes actions and values, after its own sizeof the state.
+/// What was really done with the action before each row, as the log has it: every third action was
+/// done as chosen, which NaN stands for.
+MatrixXd told_of(const Trajectory& log) {
+  MatrixXd told = MatrixXd::Constant(log.action_size(), log.steps(), NAN);
+  for (Index k = 1; k < log.steps(); ++k) {
+    if (k % 3 != 0) told.col(k) = log.actions().col(k - 1);
+  }
+  return told;
+}
+
+/// A program that reads rows of percepts, whether something else was applied, and what, and writes
+/// actions and values, after its own sizeof the state.
 std::string program(const Model& model) {
   const Index observations = model.environment.observation_size();
   const Index actions = model.controller.actions.size();
-  const std::string step =
-      model.controller.actions.is_discrete() || actions == 1
-          ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
-          : "{ controller_real a[8]; int i; controller_step(&state, v[0], v + 1, a);"
-            "for (i = 0; i < ACTIONS; ++i) action[i] = a[i]; }";
+  const bool scalar = model.controller.actions.is_discrete() || actions == 1;
+  const std::string step = scalar ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
+                                  : "controller_step(&state, v[0], v + 1, a);"
+                                    "for (i = 0; i < ACTIONS; ++i) action[i] = a[i];";
+  const char* applied = model.controller.actions.is_discrete() ? "(int)told[1]"
+                        : scalar                    ? "told[1]"
+                                                    : "told + 1";
   return fmt::format(
              "#include \"controller.h\"\n#include <stdio.h>\n"
              "enum {{ INPUTS = {}, ACTIONS = {} }};\n",
              1 + observations, actions) +
          "int main(void) {\n"
-         "  controller_state state; double in, action[8]; controller_real v[INPUTS]; int n = 0;\n"
+         "  controller_state state; double in, action[8]; int n = 0;\n"
+         "  controller_real v[INPUTS + 1 + ACTIONS], a[8], *told = v + INPUTS;\n"
          "  printf(\"%d\\n\", (int)sizeof state);\n"
          "  controller_reset(&state);\n"
          "  while (scanf(\"%lf\", &in) == 1) {\n"
-         "    int i; v[n++] = (controller_real)in; if (n < INPUTS) continue;\n"
-         "    n = 0; " +
-         step +
+         "    int i; v[n++] = (controller_real)in; if (n < INPUTS + 1 + ACTIONS) continue;\n"
+         "    n = 0; (void)a;\n"
+         "    if (told[0] != 0 && !controller_applied(&state, " +
+         std::string(applied) + ")) return 1;\n    " + step +
          "\n    for (i = 0; i < ACTIONS; ++i) printf(\"%.17g \", action[i]);\n"
          "    printf(\"%.17g\\n\", (double)controller_value(&state));\n  }\n  return 0;\n}\n";
 }
@@ -202,15 +217,21 @@ class ExportC : public testing::Test {
     return false;
   }
 
-  /// Exports, compiles and runs; rows of actions and the value.
-  MatrixXd run_c(const Exported& controller, const ExportOptions& options) {
+  /// Exports, compiles and runs; rows of actions and the value. `told`, if not empty, as of
+  /// told_of.
+  MatrixXd run_c(const Exported& controller, const ExportOptions& options,
+                 const MatrixXd& told = {}) {
     const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
     write_file(directory_ / "main.c", program(controller.model));
     std::ofstream in(directory_ / "in");
     in.precision(17);
     const Trajectory& percepts = controller.percepts;
     for (Index k = 0; k < percepts.steps(); ++k) {
-      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose() << '\n';
+      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose();
+      const bool tells = told.size() > 0 && !std::isnan(told(0, k));
+      VectorXd action = VectorXd::Zero(percepts.action_size());
+      if (tells) action = told.col(k);
+      in << ' ' << (tells ? 1 : 0) << ' ' << action.transpose() << '\n';
     }
     in.close();
     if (!run("gcc -std=c99 -O1 -Wall -Wextra -Werror -pedantic controller.c main.c -o main -lm && "
@@ -232,7 +253,7 @@ class ExportC : public testing::Test {
 };
 
 /// What the library does on the same percepts.
-MatrixXd run_library(const Exported& controller, std::uint64_t seed) {
+MatrixXd run_library(const Exported& controller, std::uint64_t seed, const MatrixXd& told = {}) {
   GreedyPolicy policy = controller.model.policy();
   const Trajectory& percepts = controller.percepts;
   const Index actions = controller.model.controller.actions.size();
@@ -243,6 +264,7 @@ MatrixXd run_library(const Exported& controller, std::uint64_t seed) {
     percept.reward = percepts.rewards()[k];
     percept.observation = percepts.observations().col(k);
     Draws draws = Random(seed).at(Purpose::policy, static_cast<std::uint64_t>(k));
+    if (told.size() > 0 && !std::isnan(told(0, k))) policy.applied(told.col(k));
     policy.act(percept, draws, action);
     result.col(k).head(actions) = action;
     result(actions, k) = policy.value();
@@ -254,48 +276,56 @@ TEST_F(ExportC, DoesWhatTheLibraryDoes) {
   constexpr std::uint64_t seed = 0x123456789abcdef0;
   for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    const MatrixXd expected = run_library(controller, seed);
-    const MatrixXd actual = run_c(controller, {.seed = seed});
-    ASSERT_EQ(actual.size(), expected.size());
-    const Index last = expected.rows() - 1;
-    const MatrixXd actions = expected.topRows(last);
-    // Something is decided, at least where there is something to decide: a linear value always has
-    // its maximum at the same end.
-    if (controller.model.controller.actions.choices != 1 &&
-        controller.model.controller.network()->activation() != Activation::identity) {
-      EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
+    for (const MatrixXd& told : {MatrixXd(), told_of(controller.percepts)}) {
+      const MatrixXd expected = run_library(controller, seed, told);
+      const MatrixXd actual = run_c(controller, {.seed = seed}, told);
+      ASSERT_EQ(actual.size(), expected.size());
+      const Index last = expected.rows() - 1;
+      const MatrixXd actions = expected.topRows(last);
+      // Something is decided, at least where there is something to decide: a linear value always
+      // has its maximum at the same end.
+      if (controller.model.controller.actions.choices != 1 &&
+          controller.model.controller.network()->activation() != Activation::identity) {
+        EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
+      }
+      EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);
+      const double scale = std::max(1.0, expected.row(last).cwiseAbs().maxCoeff());
+      EXPECT_LT((actual - expected).row(last).cwiseAbs().maxCoeff(), 1e-12 * scale);
     }
-    EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);
-    const double scale = std::max(1.0, expected.row(last).cwiseAbs().maxCoeff());
-    EXPECT_LT((actual - expected).row(last).cwiseAbs().maxCoeff(), 1e-12 * scale);
     ASSERT_TRUE(run("g++ -O1 -Wall -Wextra -Werror -pedantic -x c++ -c controller.c -o cc.o"));
+  }
+}
+
+/// How far the float controller's actions and values are from the library's.
+void expect_little_drift(const Exported& controller, const MatrixXd& expected,
+                         const MatrixXd& actual) {
+  ASSERT_EQ(actual.size(), expected.size());
+  const Index last = expected.rows() - 1;
+  const auto values = expected.row(last);
+  const double span = std::max(1e-9, values.maxCoeff() - values.minCoeff());
+  VectorXd moved = (actual - expected).topRows(last).cwiseAbs().colwise().maxCoeff();
+  std::sort(moved.begin(), moved.end());
+  const double median = moved[moved.size() / 2], most = moved[moved.size() * 99 / 100];
+  const double value = (actual.row(last) - values).cwiseAbs().maxCoeff() / span;
+  fmt::print("{}: actions move by {:.0e}, 99 % {:.0e}, worst {:.0e}; values by {:.0e} of all\n",
+             controller.title, median, most, moved[moved.size() - 1], value);
+  // Where two actions are worth the same to rounding, the worst may be anything.
+  EXPECT_LT(median, 1e-6);
+  EXPECT_LT(most, 1e-4);
+  EXPECT_LT(value, 1e-3);
+  if (controller.model.controller.actions.is_discrete()) return;
+  for (Index i = 0; i < last; ++i) {
+    EXPECT_GE(actual.row(i).minCoeff(), controller.model.controller.actions.lower[i]);
+    EXPECT_LE(actual.row(i).maxCoeff(), controller.model.controller.actions.upper[i]);
   }
 }
 
 TEST_F(ExportC, DriftsLittleInFloat) {
   for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    const MatrixXd expected = run_library(controller, 0);
-    const MatrixXd actual = run_c(controller, {.precision = Precision::float32});
-    ASSERT_EQ(actual.size(), expected.size());
-    const Index last = expected.rows() - 1;
-    const auto values = expected.row(last);
-    const double span = std::max(1e-9, values.maxCoeff() - values.minCoeff());
-    VectorXd moved = (actual - expected).topRows(last).cwiseAbs().colwise().maxCoeff();
-    std::sort(moved.begin(), moved.end());
-    const double median = moved[moved.size() / 2], most = moved[moved.size() * 99 / 100];
-    const double value = (actual.row(last) - values).cwiseAbs().maxCoeff() / span;
-    fmt::print("{}: actions move by {:.0e}, 99 % {:.0e}, worst {:.0e}; values by {:.0e} of all\n",
-               controller.title, median, most, moved[moved.size() - 1], value);
-    // Where two actions are worth the same to rounding, the worst may be anything.
-    EXPECT_LT(median, 1e-6);
-    EXPECT_LT(most, 1e-4);
-    EXPECT_LT(value, 1e-3);
-    if (!controller.model.controller.actions.is_discrete()) {
-      for (Index i = 0; i < last; ++i) {
-        EXPECT_GE(actual.row(i).minCoeff(), controller.model.controller.actions.lower[i]);
-        EXPECT_LE(actual.row(i).maxCoeff(), controller.model.controller.actions.upper[i]);
-      }
+    for (const MatrixXd& told : {MatrixXd(), told_of(controller.percepts)}) {
+      expect_little_drift(controller, run_library(controller, 0, told),
+                          run_c(controller, {.precision = Precision::float32}, told));
     }
   }
 }
@@ -340,7 +370,7 @@ TEST_F(ExportC, NamesFilesAsTold) {
 
 TEST_F(ExportC, DecidesTiesAsTheLibrary) {
   for (Exported controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
-    controller.model.controller.weights.setZero();
+    controller.model.value.weights.setZero();
     const MatrixXd expected = run_library(controller, 0);
     EXPECT_EQ(run_c(controller, {}), expected);
     const double first = controller.model.controller.actions.is_discrete() ? 0.0 : -0.1;
@@ -375,6 +405,35 @@ TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
       run("gcc -std=c99 controller.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
 }
 
+TEST_F(ExportC, RefusesToHaveDoneWhatCannotBe) {
+  export_c(directory_ / "box", bee().model, {});
+  export_c(directory_ / "choice", made_up("", ActionSpace::discrete(3), small()).model, {});
+  write_file(directory_ / "main.c",
+             "#include \"box.h\"\n#include \"choice.h\"\n#include <math.h>\n"
+             "#include <string.h>\n"
+             "int main(void) {\n"
+             "  box_state b, before; choice_state c; double o = 1.0, value, a;\n"
+             "  box_reset(&b);\n"
+             "  choice_reset(&c);\n"
+             "  if (box_applied(&b, 0.0) || choice_applied(&c, 0)) return 1;\n"
+             "  a = box_step(&b, 1.0, 0);\n"
+             "  choice_step(&c, 1.0, &o);\n"
+             "  before = b;\n"
+             "  if (box_applied(&b, NAN) || box_applied(&b, INFINITY)) return 2;\n"
+             "  if (box_applied(&b, 1e308)) return 3;\n"
+             "  if (memcmp(&b, &before, sizeof b) != 0) return 4;\n"
+             "  if (choice_applied(&c, -1) || choice_applied(&c, 3)) return 5;\n"
+             "  if (!choice_applied(&c, 2)) return 6;\n"
+             "  value = box_value(&b);\n"
+             "  if (!box_applied(&b, -0.5) || box_value(&b) == value) return 7;\n"
+             "  if (box_applied(&b, a)) return 8;\n"         // it was told already
+             "  if (box_step(&b, NAN, 0) != a) return 9;\n"  // what it returned, not what was done
+             "  box_reset(&b);\n"
+             "  return box_applied(&b, 0.0) ? 10 : 0;\n}\n");
+  EXPECT_TRUE(
+      run("gcc -std=c99 box.c choice.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
+}
+
 TEST(ExportedC, SaysWhatItTakes) {
   const Model model = bee().model;
   const Index constants = 120 * 120 + 120 * 2 + 120 + 120 + 2;  // A, C, ζ, W and the bounds
@@ -382,7 +441,7 @@ TEST(ExportedC, SaysWhatItTakes) {
   const ExportedC narrow = export_c(model, {.name = "bee_2", .precision = Precision::float32});
   EXPECT_EQ(wide.flash_bytes, 8 * constants);
   EXPECT_EQ(narrow.flash_bytes, 4 * constants);
-  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2));
+  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2 + 1));
   EXPECT_GE(wide.multiply_adds, 120 * 120 + 120 * 3);
   EXPECT_LE(wide.multiply_adds, 120 * 120 + 120 * 10);
   for (const std::string& part :
@@ -390,7 +449,8 @@ TEST(ExportedC, SaysWhatItTakes) {
         fmt::format("{} multiply-adds", narrow.multiply_adds),
         std::string("reward          nectar"), std::string("move, from -0.1 to 0.1"),
         std::string("typedef float bee_2_real;"),
-        std::string("bee_2_real bee_2_step(bee_2_state *state")}) {
+        std::string("bee_2_real bee_2_step(bee_2_state *state"),
+        std::string("int bee_2_applied(bee_2_state *state, bee_2_real action);")}) {
     EXPECT_NE(narrow.header.find(part), std::string::npos) << part;
   }
   EXPECT_NE(narrow.source.find("#include \"bee_2.h\""), std::string::npos);
@@ -406,10 +466,10 @@ TEST(ExportedC, RefusesWhatIsNoName) {
   expect_error([&] { export_c(model, {.name = std::string(41, 'x')}); }, "at most 40");
   expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
   expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
-  model.controller.weights[3] = 1e300;
+  model.value.weights[3] = 1e300;
   expect_error([&] { export_c(model, {.precision = Precision::float32}); }, "1e+300",
                "export as double");
-  model.controller.weights[3] = NAN;
+  model.value.weights[3] = NAN;
   expect_error([&] { export_c(model); }, "readout.weights");
 }
 

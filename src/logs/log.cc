@@ -75,8 +75,8 @@ LogOptions LogOptions::of(const EnvironmentSpec& spec, const std::vector<std::st
   options.observations = spec.observation_names;
   options.reward_is_input = spec.reward_is_input;
   if (spec.actions.is_discrete()) {
-    options.choices = labels;
-    for (int i = 0; labels.empty() && i < spec.actions.choices; ++i) {
+    options.choices = labels.empty() ? spec.choice_names : labels;
+    for (int i = static_cast<int>(options.choices.size()); i < spec.actions.choices; ++i) {
       options.choices.push_back(fmt::format("{}", i));
     }
   } else {
@@ -114,6 +114,7 @@ class Log::Reader {
     spec_.name = files_[0].filename().string();
     spec_.actions = actions_->space();
     spec_.action_names = names_.actions;
+    spec_.choice_names = actions_->labels();
     spec_.observation_names = names_.observations;
     spec_.reward_name = options_.reward;
     spec_.reward_is_input = options_.reward_is_input;
@@ -237,13 +238,12 @@ class Log::Reader {
 
   double observation(std::size_t column) const {
     const Table::Cell cell = table_->cell(column);
-    if (cell.kind == Table::Cell::Kind::number) return cell.value;
     if (cell.kind == Table::Cell::Kind::text && !options_.observations) {
       throw Error(
           fmt::format("{}: {} is not a number; to leave this column out, name the others as {}",
                       table_->cell_name(column), shown(table_->text(column)), "observations"));
     }
-    table_->refuse(column, cell.kind);
+    return table_->number(column);
   }
 
   LogOptions options_;

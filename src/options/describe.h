@@ -7,6 +7,8 @@
 #include <waggle/theory/hidden_markov.h>
 #include <waggle/waggle.h>
 
+#include "reservoir/activation.h"
+
 /// One description of every options struct: its fields by name. Reading TOML and JSON and writing
 /// JSON all walk it, so they cannot disagree. A visitor is called as v(name, field).
 namespace waggle {
@@ -17,8 +19,13 @@ struct Names;
 
 template <>
 struct Names<Activation> {
-  static constexpr std::array<std::pair<std::string_view, Activation>, 3> all{
-      {{"relu", Activation::relu}, {"tanh", Activation::tanh}, {"identity", Activation::identity}}};
+  static constexpr auto all = [] {
+    std::array<std::pair<std::string_view, Activation>, kActivations.size()> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      names[i] = {traits_of(kActivations[i]).name, kActivations[i]};
+    }
+    return names;
+  }();
 };
 template <>
 struct Names<Distribution> {

@@ -6,6 +6,7 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
+#include "reservoir/activation.h"
 
 namespace waggle {
 
@@ -45,6 +46,7 @@ double rate_of(const VectorXd& distances) {
   return std::exp(steps.dot(logs) / steps.squaredNorm());
 }
 
+/// `norm` is ‖A‖₂ times the activation's greatest slope.
 double contraction_bound(double norm, const VectorXd& leak) {
   const double least = leak.minCoeff();
   const double most = leak.maxCoeff();
@@ -106,7 +108,8 @@ EchoStateReport check_echo_state(const EchoStateNetwork& network,
     block.diagonal().array() += 1.0 - leak.array();
     report.leaky_spectral_radius = std::max(report.leaky_spectral_radius, spectral_radius(block));
   }
-  report.contraction_bound = contraction_bound(report.operator_norm, network.leak());
+  report.contraction_bound = contraction_bound(
+      traits_of(network.activation()).steepest * report.operator_norm, network.leak());
   // A bound that is below 1 by rounding alone proves nothing. Procedure 1 forgets by construction.
   const double rounding = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
   report.guaranteed = report.contraction_bound < 1.0 - rounding || network.is_delay_line();

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "linalg/dense.h"
+#include "reservoir/activation.h"
 #include "reservoir/kernels.h"
 #include "reservoir/weights.h"
 
@@ -292,16 +293,7 @@ void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<con
 
 void EchoStateNetwork::activate(const Ref<const VectorXd>& x, Ref<VectorXd> values) const {
   const Index n = nonlinear_units();
-  switch (activation_) {
-    case Activation::relu:
-      kernels::relu(values.data(), n);
-      break;
-    case Activation::tanh:
-      for (Index i = 0; i < n; ++i) values[i] = std::tanh(values[i]);
-      break;
-    case Activation::identity:
-      break;
-  }
+  apply_activation(activation_, values.data(), n);
   if (leaky_) {
     values.head(n).array() =
         (1.0 - leak_.array()) * x.head(n).array() + leak_.array() * values.head(n).array();
