@@ -4,6 +4,7 @@
 
 #include <waggle/bee_world.h>
 #include <waggle/market_maker.h>
+#include <waggle/optimal_flight_policy.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>
 
@@ -28,47 +29,6 @@ Options read_environment(const std::string& name, const toml::table& table) {
   options.validate();
   return options;
 }
-
-/// Flies the best flight, which depends on nothing the bee sees. It is worked out stretch by
-/// stretch, so that memory does not grow with the flight; looking ahead past the end of each keeps
-/// the moves what they would be without the cuts.
-class OptimalFlightPolicy final : public Policy {
- public:
-  OptimalFlightPolicy(const BeeWorldOptions& world, double discount) : world_(world) {
-    require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
-    options_.discount = discount;
-    options_.steps = 2000;
-    begin_episode();
-  }
-  void begin_episode() override {
-    options_.world = world_;
-    options_.start_time = 0.0;
-    fly();
-  }
-  void act(const Percept& /*percept*/, Draws& /*draws*/,
-           Eigen::Ref<Eigen::VectorXd> action) override {
-    if (next_ == flight_.moves.size()) {
-      const Index last = next_ - 1;
-      options_.world.start = flight_.positions[last] + flight_.moves[last];
-      options_.start_time += static_cast<double>(options_.steps);
-      fly();
-    }
-    action[0] = flight_.moves[next_++];
-  }
-
- private:
-  void fly() {
-    if (flight_.options.start_time != options_.start_time || flight_.moves.size() == 0) {
-      flight_ = reference::optimal_flight(options_);
-    }
-    next_ = 0;
-  }
-
-  BeeWorldOptions world_;
-  reference::OptimalFlightOptions options_;  // of the stretch being flown
-  reference::OptimalFlight flight_;
-  Index next_ = 0;
-};
 
 BuiltIn make_bee_world(const std::string& name, const toml::table& table) {
   const auto options = read_environment<BeeWorldOptions>(name, table);

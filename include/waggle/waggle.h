@@ -11,6 +11,7 @@
 #include <waggle/market_maker.h>
 #include <waggle/model.h>
 #include <waggle/online.h>
+#include <waggle/optimal_flight_policy.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/random.h>
