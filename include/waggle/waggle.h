@@ -5,6 +5,7 @@
 #include <waggle/environment.h>
 #include <waggle/error.h>
 #include <waggle/export.h>
+#include <waggle/forecast.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
@@ -14,6 +15,7 @@
 #include <waggle/optimal_flight_policy.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/progress.h>
 #include <waggle/random.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>
