@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/environments.h>
 #include <waggle/error.h>
 #include <waggle/version.h>
 
@@ -60,8 +61,8 @@ std::vector<std::string> with(std::vector<std::string> words, const std::string&
 /// something, "bee-world or market-maker".
 std::vector<std::string> argument_words(const CLI::App& command) {
   static const std::map<std::string, std::vector<std::string>> words = {
-      {"environment", {"bee-world", "market-maker"}},
-      {"target", {"bee-world", "market-maker"}},
+      {"environment", environment_names()},
+      {"target", environment_names()},
       {"experiment", with(experiment_names(), "all")},
       {"series", {"mackey-glass", "narma10", "lorenz"}},
       {"shell", {"bash", "zsh", "fish"}}};

@@ -3,6 +3,7 @@
 #include <waggle/bee_world.h>
 #include <waggle/echo_state.h>
 #include <waggle/environment.h>
+#include <waggle/environments.h>
 #include <waggle/error.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>

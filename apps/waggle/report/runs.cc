@@ -169,7 +169,7 @@ void add_evaluation(Document& document, const ordered_json& results,
   };
   row("learnt", "learnt");
   row("initial", "initial");
-  row("optimum, exact", "optimum");
+  if (results.contains("optimum")) row("optimum, exact", "optimum");
   builder.section.tables.push_back(std::move(table));
 
   const std::string reward = text_in(results, "reward");
