@@ -26,6 +26,8 @@ class ReportCli : public Cli {
         {"command", "waggle reproduce convergence --seeds 2"},
         {"experiments",
          {{{"experiment", "convergence-theorem-1"},
+           {"title", "Theorem 1"},
+           {"text", "What it is about."},
            {"learner", "least squares"},
            {"seeds", 2},
            {"first_seed", 0},
@@ -159,6 +161,8 @@ TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
   ordered_json results = theorem();
   ordered_json& bees = results["experiments"][0];
   bees = {{"experiment", "bee-world"},
+          {"title", "Bee World"},
+          {"main_metric", {{"name", "mean_nectar"}, {"axis", "nectar"}, {"better", "higher"}}},
           {"learner", "paper"},
           {"seeds", 2},
           {"first_seed", 0},
@@ -170,6 +174,7 @@ TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
   ordered_json market = bees;
   market["experiment"] = "market-maker";
   market["timing"] = "departure";
+  market["main_metric"] = {{"name", "average_cost"}, {"axis", "cost"}, {"better", "lower"}};
   market["metrics"] = {{"average_cost", metric}};
   market["figures"] = {{{"name", "scatter"}, {"file", "scatter.csv"}},
                        {{"name", "histogram"}, {"file", "histogram.csv"}}};
@@ -207,6 +212,36 @@ TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
             std::string::npos);
 }
 
+/// What a result is, its file says: the report need not know its name.
+TEST_F(ReportCli, TakesResultsAtTheirWord) {
+  ordered_json results = theorem();
+  ordered_json& mine = results["experiments"][0];
+  mine["experiment"] = "mine";
+  mine["title"] = "My own";
+  mine["main_metric"] = {{"name", "z_first"}, {"axis", "litres"}, {"better", "lower"}};
+  write("r/results.json", results.dump());
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  ordered_json section = document("a.html")["sections"][0];
+  EXPECT_EQ(section["title"], "My own");
+  EXPECT_EQ(section["text"], "What it is about.");
+  ASSERT_EQ(section["figures"].size(), 1u);
+  EXPECT_NE(section["figures"][0].dump().find("Further left is better"), std::string::npos);
+  EXPECT_NE(section["figures"][0].dump().find("litres"), std::string::npos);
+
+  ordered_json other = mine;
+  other["learner"] = "another";
+  results["experiments"].push_back(other);
+  write("r/results.json", results.dump());
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  EXPECT_EQ(document("a.html")["sections"][0]["title"], "My own: all learners");
+
+  results["experiments"][0].erase("title");
+  write("r/results.json", results.dump());
+  const Outcome old = run("report " + path("r") + " -o " + path("b.html"));
+  EXPECT_EQ(old.code, 2);
+  EXPECT_NE(old.err.find("run its command again"), std::string::npos) << old.err;
+}
+
 TEST_F(ReportCli, KeepsResultsApartAndTheirNumbersWhole) {
   // The first in line cannot be shown; nothing of it may be seen in the second.
   const auto flight = [](const std::string& nectar) {
@@ -216,6 +251,8 @@ TEST_F(ReportCli, KeepsResultsApartAndTheirNumbersWhole) {
   ordered_json results = theorem();
   ordered_json& bees = results["experiments"][0];
   bees = {{"experiment", "bee-world"},
+          {"title", "Bee World"},
+          {"main_metric", {{"name", "mean_nectar"}}},
           {"learner", "paper"},
           {"metrics", {{"mean_nectar", {{"values", {1.0}}}}}},
           {"figures", {{{"name", "initial_flight"}, {"file", "flight.csv"}}}}};

@@ -2,9 +2,9 @@
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
 #include "reference/quadratic_features.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -49,8 +49,6 @@ double root_mean_square(const std::vector<double>& values, double about) {
   for (const double value : values) sum += (value - about) * (value - about);
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
-
-}  // namespace
 
 void reproduce_bias(const ReproduceOptions& options, const Progress& progress, Results& results) {
   const ExperimentFile file("market-maker");
@@ -107,6 +105,23 @@ void reproduce_bias(const ReproduceOptions& options, const Progress& progress, R
                    {}}};
   result.figures = {std::move(figure)};
   results.push_back(std::move(result));
+}
+
+}  // namespace
+
+DrawFigures draw_bias;  // in report/bias.cc
+
+/// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
+/// length.
+Experiment bias_experiment() {
+  return {.name = "bias",
+          .results = {{.name = "bias",
+                       .title = "What noise does to the paper's estimator",
+                       .text = "On features that can represent the value exactly, LSTD comes to "
+                               "the exact curvature of the value with more data, and the Bellman "
+                               "residual of the paper to another number.",
+                       .draw = draw_bias}},
+          .run = reproduce_bias};
 }
 
 }  // namespace waggle::app

@@ -8,9 +8,9 @@
 #include <waggle/theory/hidden_markov.h>
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
 #include "progress.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -328,8 +328,6 @@ void climb(const ReproduceOptions& options, const Progress& progress,
       ladder_figure(features_figure, "features", features, options.first_seed, by_features)};
 }
 
-}  // namespace
-
 void reproduce_convergence(const ReproduceOptions& options, const Progress& progress,
                            Results& results) {
   const ExperimentFile file("convergence");
@@ -365,6 +363,27 @@ void reproduce_convergence(const ReproduceOptions& options, const Progress& prog
       [&](std::uint64_t seed) { return theorem_2_in_features(task_2, market, reference, seed); },
       "theorem_2_steps", "theorem_2_features", second);
   results.push_back(std::move(second));
+}
+
+}  // namespace
+
+DrawFigures draw_theorem_1, draw_theorem_2;  // in report/convergence.cc
+
+/// Theorems 1 and 2: errors against the steps and the features, and their slopes.
+Experiment convergence_experiment() {
+  return {.name = "convergence",
+          .results = {{.name = "convergence-theorem-1",
+                       .title = "Theorem 1: least squares with memory",
+                       .text = "Errors of a regression on a filter's states, against the steps "
+                               "seen and the features used.",
+                       .draw = draw_theorem_1},
+                      {.name = "convergence-theorem-2",
+                       .title = "Theorem 2: values",
+                       .text = "Errors of the value of a fixed policy, against the steps seen and "
+                               "the features used.",
+                       .draw = draw_theorem_2}},
+          .run = reproduce_convergence,
+          .slow = true};
 }
 
 }  // namespace waggle::app

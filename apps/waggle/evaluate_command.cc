@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,8 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   scoring.divergence_limit = RolloutOptions().divergence_limit;
   const PolicyScore initial =
       score_policy(*built_in.environment, *built_in.initial, scoring, lines.callback());
-  const BuiltIn::Optimum optimum = built_in.optimum(loaded.options.value.discount);
+  std::optional<BuiltIn::Optimum> optimum;
+  if (built_in.optimum) optimum = built_in.optimum(loaded.options.value.discount);
 
   ordered_json result = start_json("evaluation", repeat);
   result["model"] = model.string();
@@ -87,15 +89,17 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   result["reward"] = spec.reward_name;
   result["learnt"] = score_json(learnt);
   result["initial"] = score_json(initial);
-  result["optimum"] = {{"mean_reward", optimum.mean_reward}};
+  if (optimum) result["optimum"] = {{"mean_reward", optimum->mean_reward}};
 
   std::string table = fmt::format(
       "{} on {}, {} steps{}, seed {}: mean {} ± standard error\n", model.string(), built_in.name,
       steps, episodes > 1 ? fmt::format(", {} episodes", episodes) : "", seed, spec.reward_name);
   table += table_line("learnt policy", score_text(learnt));
   table += table_line(built_in.initial_name, score_text(initial));
-  table +=
-      table_line("optimum, exact", fmt::format("{:.4f}   {}", optimum.mean_reward, optimum.label));
+  if (optimum) {
+    table += table_line("optimum, exact",
+                        fmt::format("{:.4f}   {}", optimum->mean_reward, optimum->label));
+  }
   if (!out.empty()) {
     require_writable_directory(out);
     write_log(out / "learnt.csv", spec, learnt.first);
@@ -231,7 +235,7 @@ void EvaluateCommand::run() {
   require(steps >= 1, "--steps {}: must be at least 1", steps);
   require(episodes >= 1, "--episodes {}: must be at least 1", episodes);
   const Model loaded = load_model(model);
-  if (is_built_in(targets.front())) {
+  if (is_environment(targets.front())) {
     require(targets.size() == 1, "one environment at a time, not {}", listed(targets));
     on_environment(loaded, options);
   } else {
@@ -247,7 +251,9 @@ void add_evaluate(CLI::App& app) {
       "evaluate", "Score a model on an environment, or off-policy on a log it has not seen");
   auto options = std::make_shared<EvaluateCommand>();
   command->add_option("model", options->model, "a model file")->required();
-  command->add_option("target", options->targets, "bee-world, market-maker, or log files")
+  command
+      ->add_option("target", options->targets,
+                   fmt::format("{}, or log files", fmt::join(environment_names(), ", ")))
       ->required();
   command->add_option("--steps", options->steps, "on an environment: steps of an episode")
       ->capture_default_str();

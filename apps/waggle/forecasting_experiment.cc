@@ -4,8 +4,8 @@
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -206,21 +206,15 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
   return outcome;
 }
 
-}  // namespace
-
 void reproduce_forecasting(const ReproduceOptions& options, const Progress& progress,
                            Results& results) {
   const ExperimentFile file("forecasting");
   // The fits choose λ from the data: the files only widen its path.
-  const Tasks tasks{
-      .mackey_glass = file.read("mackey_glass", presets::forecasting()),
-      .narma10 = file.read("narma10", presets::forecasting()),
-      .lorenz = file.read("lorenz", presets::forecasting()),
-      .memory = file.read("memory",
-                          MemoryTask{.reservoir = presets::paper().fit.reservoir, .probe = {}})};
-  ExperimentResult result;
-  result.experiment = "forecasting";
-  result.learner = "supervised";
+  const Tasks tasks{.mackey_glass = file.read("mackey_glass", presets::forecasting()),
+                    .narma10 = file.read("narma10", presets::forecasting()),
+                    .lorenz = file.read("lorenz", presets::forecasting()),
+                    .memory = file.read("memory", MemoryTask{.reservoir = presets::paper().fit.reservoir, .probe = {}})};
+  ExperimentResult result = start_result(options, "forecasting", "supervised");
   result.paper_column = "reservoirpy";
   result.reference_column = "to reach";
   result.options = {{"mackey_glass", to_json(tasks.mackey_glass)},
@@ -228,8 +222,6 @@ void reproduce_forecasting(const ReproduceOptions& options, const Progress& prog
                     {"lorenz", to_json(tasks.lorenz)},
                     {"memory", to_json(tasks.memory)}};
   for (auto& task : result.options) task["reservoir"].erase("units");  // both sizes are run
-  result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
   result.metrics = metrics(file);
 
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
@@ -242,6 +234,22 @@ void reproduce_forecasting(const ReproduceOptions& options, const Progress& prog
   result.seeds = static_cast<int>(done);
   collect(outcomes, result);
   results.push_back(std::move(result));
+}
+
+}  // namespace
+
+DrawFigures draw_forecasting;  // in report/forecasting.cc
+
+/// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
+Experiment forecasting_experiment() {
+  return {.name = "forecasting",
+          .results = {{.name = "forecasting",
+                       .title = "Forecasting",
+                       .text = "The same reservoirs and the same solve, predicting time series "
+                               "instead of values, next to figures measured with reservoirpy.",
+                       .draw = draw_forecasting}},
+          .run = reproduce_forecasting,
+          .slow = true};
 }
 
 }  // namespace waggle::app

@@ -14,8 +14,10 @@
 
 #include "act_command.h"
 #include "compare.h"
+#include "core/text.h"
 #include "diagnose_command.h"
 #include "evaluate_command.h"
+#include "experiment.h"
 #include "export_command.h"
 #include "files/atomic_file.h"
 #include "forecast_command.h"
@@ -57,7 +59,7 @@ struct ExperimentCommand {
   bool json = false;
   std::string repeat;  // the command line
 
-  void add_options(CLI::App& command, const char* seeds_help = "how many seeds to run") {
+  void add_options(CLI::App& command, const std::string& seeds_help = "how many seeds to run") {
     command.add_option("--seeds", options.seeds, seeds_help)->capture_default_str();
     command.add_option("--first-seed", options.first_seed, "the first of them")
         ->check([](const std::string& text) {
@@ -105,18 +107,19 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command =
       app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
   command
-      ->add_option(
-          "experiment", shared.options.experiment,
-          "bee-world, market-maker, bias, convergence, online, forecasting, or all of them")
+      ->add_option("experiment", shared.options.experiment,
+                   fmt::format("{}, or all of them", fmt::join(experiment_names(), ", ")))
       ->capture_default_str();
   command
-      ->add_option("--learner", shared.options.learner,
-                   "of bee-world and market-maker: paper, standardised, lstd, lspi, iterated, … "
-                   "(see experiments/*.toml)")
+      ->add_option("--learner", shared.options.learners.front(),
+                   fmt::format("of {}: paper, standardised, lstd, lspi, iterated, … "
+                               "(see experiments/*.toml)",
+                               in_words(experiment_names(&Experiment::has_learners), "and")))
       ->capture_default_str();
-  shared.add_options(*command,
-                     "how many seeds to run. Not given: 10 of convergence, online and forecasting, "
-                     "which are slow");
+  shared.add_options(
+      *command,
+      fmt::format("how many seeds to run. Not given: {} of {}, which are slow",
+                  shared.options.slow_seeds, in_words(experiment_names(&Experiment::slow), "and")));
   command->footer(
       "Example:\n  waggle reproduce all --out out\n"
       "  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
@@ -132,16 +135,16 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
 void add_compare(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command = app.add_subcommand(
       "compare", "Compare all learners on one problem, with the same data budget");
-  command->add_option("experiment", shared.options.experiment, "bee-world or market-maker")
-      ->required();
+  const std::vector<std::string> names = experiment_names(&Experiment::has_learners);
+  command->add_option("experiment", shared.options.experiment, in_words(names, "or"))->required();
   shared.add_options(*command);
   command->footer("Example:\n  waggle compare bee-world --seeds 10");
-  command->callback([&shared, command] {
+  command->callback([&shared, command, names] {
     shared.repeat = repeat_command(*command);
     shared.config.apply();
     const std::string& name = shared.options.experiment;
-    if (name != "bee-world" && name != "market-maker") {
-      throw Error(fmt::format("experiment '{}': must be one of bee-world, market-maker", name));
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw Error(fmt::format("experiment '{}': must be one of {}", name, fmt::join(names, ", ")));
     }
     shared.run(compare, to_comparison);
   });

@@ -2,14 +2,16 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
 #include "learning_figures.h"
 #include "progress.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -20,6 +22,7 @@ using Eigen::VectorXd;
 namespace {
 
 struct Problem {
+  std::string learner_name;
   MarketMakerOptions environment;
   reference::NoisyLinearPolicy initial_policy;
   LearnOptions learner;
@@ -72,12 +75,27 @@ SeedOutcome outcome(const Run& run) {
   return result;
 }
 
-/// The exact one-step improvement, simulated: what a perfect fit of π_0's value would have cost.
-double simulate_exact_improvement(const Problem& problem, double exact_gain, std::uint64_t seed) {
+/// What is known of the problem exactly, for one reward timing and discount.
+struct Exact {
+  reference::OptimalControl optimal;
+  reference::PolicyValue initial_value;  ///< of π_0
+  double one_step_cost = 0.0;            ///< of the exact one-step improvement of π_0
+  double one_step_simulated = 0.0;  ///< what a perfect fit of π_0's value would have cost in a run
+  double cost_floor = 0.0;
+};
+
+Exact solve_exactly(const Problem& problem, std::uint64_t seed) {
+  const double discount = problem.learner.fit.value.discount;
+  const auto one_step =
+      reference::one_step_improvement(problem.environment, discount, problem.initial_policy);
   MarketMaker market(problem.environment);
   Simulation simulation(market, seed);
-  LinearPolicy policy(MatrixXd::Constant(1, 1, exact_gain));
-  return -simulation.run(policy, {.steps = 1'000'000}).trajectory.rewards().mean();
+  LinearPolicy policy(MatrixXd::Constant(1, 1, one_step.gain));
+  return {reference::optimal_control(problem.environment, discount),
+          reference::policy_value(problem.environment, discount, problem.initial_policy),
+          one_step.average_cost,
+          -simulation.run(policy, {.steps = 1'000'000}).trajectory.rewards().mean(),
+          reference::average_cost_floor(problem.environment)};
 }
 
 /// Learnt value of every (inventory, action) in the experience, with the exact one of π_0: the same
@@ -197,7 +215,7 @@ Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile
     const std::string what =
         fmt::format("market-maker, {}, {}", name_of(problem.environment.timing), best);
     auto rounds =
-        options.learner == best ? runs.rounds : trade_all(few, what, other, progress).rounds;
+        problem.learner_name == best ? runs.rounds : trade_all(few, what, other, progress).rounds;
     rounds.resize(std::min<std::size_t>(rounds.size(), kFigureSeeds));
     curve = learning_curve(rounds, -1.0, optimum);
   } catch (const Interrupted&) {
@@ -217,87 +235,112 @@ Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& fil
                            [&](const Learnt& at) { return average_cost(problem, at, seed); });
 }
 
-ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
-                           const Problem& problem, const Runs& runs, const Progress& progress) {
-  const double discount = problem.learner.fit.value.discount;
-  const auto optimal = reference::optimal_control(problem.environment, discount);
-  const auto initial_value =
-      reference::policy_value(problem.environment, discount, problem.initial_policy);
-  const auto one_step =
-      reference::one_step_improvement(problem.environment, discount, problem.initial_policy);
-
-  ExperimentResult result;
-  result.experiment = "market-maker";
-  result.learner = options.learner;
-  result.timing = name_of(problem.environment.timing);
-  result.options = {{"environment", to_json(problem.environment)},
-                    {"initial_policy", to_json(problem.initial_policy)},
-                    {"learner", to_json(problem.learner)},
-                    {"evaluation_steps", problem.evaluation_steps}};
-  result.first_seed = options.first_seed;
-  result.seeds = static_cast<int>(runs.outcomes.size());
-
+std::vector<Metric> metrics(const ExperimentFile& file, const Problem& problem,
+                            const reference::LinearControl& optimal) {
   const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
   Metric cost{"average_cost",
               "average cost, learnt policy",
               papers_timing ? file.paper("average_cost") : std::nullopt,
-              optimal.control.average_cost,
+              optimal.average_cost,
               {}};
   Metric spread{"inventory_variance",
                 "variance of the inventory under it",
                 {},
-                optimal.control.inventory_variance,
+                optimal.inventory_variance,
                 {}};
-  Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.control.gain, {}};
+  Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.gain, {}};
   cost.compared = slope.compared = true;
-  result.metrics = {std::move(cost), std::move(spread), std::move(slope)};
+  return {std::move(cost), std::move(spread), std::move(slope)};
+}
+
+std::vector<Figure> run_figures(const Run& run, const Exact& exact) {
+  std::vector<Figure> figures;
+  if (run.diverged()) {
+    for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
+      figures.push_back(missing_figure(name, "every seed diverged"));
+    }
+    return figures;
+  }
+  return {value_figure(run, exact.initial_value),
+          value_curve_figure(run, exact.initial_value, exact.optimal), inventory_figure(run),
+          scatter_figure(run, exact.optimal), histogram_figure(run, exact.optimal)};
+}
+
+ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
+                           const Problem& problem, const Runs& runs, const Exact& exact,
+                           const Progress& progress) {
+  ExperimentResult result = start_result(options, "market-maker", problem.learner_name);
+  result.timing = name_of(problem.environment.timing);
+  result.title += ", reward on " + *result.timing;
+  result.options = {{"environment", to_json(problem.environment)},
+                    {"initial_policy", to_json(problem.initial_policy)},
+                    {"learner", to_json(problem.learner)},
+                    {"evaluation_steps", problem.evaluation_steps}};
+  result.seeds = static_cast<int>(runs.outcomes.size());
+  result.metrics = metrics(file, problem, exact.optimal.control);
   collect(runs.outcomes, result);
   result.facts = {{"exact_one_step_cost",
                    "  average cost of the exact one-step improvement",
                    {},
-                   simulate_exact_improvement(problem, one_step.gain, options.first_seed),
-                   one_step.average_cost},
+                   exact.one_step_simulated,
+                   exact.one_step_cost},
                   {"average_cost_floor",
                    "  no policy at all has a lower average cost",
                    {},
                    {},
-                   reference::average_cost_floor(problem.environment)}};
-  const double optimum = optimal.control.average_cost;
+                   exact.cost_floor}};
+  const double optimum = exact.optimal.control.average_cost;
   if (options.figures == Figures::learning_curve && problem.learner.collect.rounds > 1) {
     result.figures.push_back(learning_curve(runs.rounds, -1.0, optimum));
   }
   if (options.figures == Figures::all) {
     result.figure_seed = options.first_seed + median_outcome(runs.outcomes, 0);
-    const Run run = trade(problem, *result.figure_seed);
-    if (run.diverged()) {
-      for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
-        result.figures.push_back(missing_figure(name, "every seed diverged"));
-      }
-    } else {
-      result.figures = {value_figure(run, initial_value),
-                        value_curve_figure(run, initial_value, optimal), inventory_figure(run),
-                        scatter_figure(run, optimal), histogram_figure(run, optimal)};
-    }
+    result.figures = run_figures(trade(problem, *result.figure_seed), exact);
     result.figures.push_back(best_learning_curve(options, file, problem, runs, optimum, progress));
     result.figures.push_back(path_of_ridges(options, file, problem, *result.figure_seed, progress));
   }
   return result;
 }
 
-}  // namespace
-
 void reproduce_market_maker(const ReproduceOptions& options, const Progress& progress,
                             Results& results) {
   const ExperimentFile file("market-maker");
-  Problem problem{file.read<MarketMakerOptions>("environment"),
-                  file.read<reference::NoisyLinearPolicy>("initial_policy"),
-                  file.learner(options.learner), file.evaluation_steps()};
-  for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
-    problem.environment.timing = timing;
-    const Runs runs =
-        trade_all(options, fmt::format("market-maker, {}", name_of(timing)), problem, progress);
-    results.push_back(summarise(options, file, problem, runs, progress));
+  std::map<std::pair<RewardTiming, double>, Exact> exact;  // by discount: learners share it
+  for (const std::string& name : options.learners) {
+    Problem problem{name, file.read<MarketMakerOptions>("environment"),
+                    file.read<reference::NoisyLinearPolicy>("initial_policy"), file.learner(name),
+                    file.evaluation_steps()};
+    for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
+      problem.environment.timing = timing;
+      const Runs runs =
+          trade_all(options, fmt::format("market-maker, {}", name_of(timing)), problem, progress);
+      const std::pair key{timing, problem.learner.fit.value.discount};
+      if (!exact.contains(key)) exact.emplace(key, solve_exactly(problem, options.first_seed));
+      results.push_back(summarise(options, file, problem, runs, exact.at(key), progress));
+    }
   }
+}
+
+}  // namespace
+
+DrawFigures draw_market_maker;  // in report/market_maker.cc
+
+/// The paper's second problem, under both reward timings.
+Experiment market_maker_experiment() {
+  return {
+      .name = "market-maker",
+      .results = {{.name = "market-maker",
+                   .title = "Market maker",
+                   .text = "A dealer pays for every trade and for the inventory it holds, which "
+                           "drifts at random. It learns when to trade from 10,000 steps of a noisy "
+                           "policy.",
+                   .main_metric = MainMetric{.name = "average_cost",
+                                             .axis = "average cost per step",
+                                             .better = Better::lower,
+                                             .logarithmic = true},
+                   .draw = draw_market_maker}},
+      .run = reproduce_market_maker,
+      .has_learners = true};
 }
 
 }  // namespace waggle::app

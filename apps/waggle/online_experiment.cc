@@ -8,8 +8,8 @@
 #include <waggle/theory/mean_flow.h>
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -270,14 +270,39 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
   return result;
 }
 
-}  // namespace
-
 void reproduce_online(const ReproduceOptions& options, const Progress& progress, Results& results) {
   const ExperimentFile file("online");
   const auto task = file.read<OnlineEvaluation>("evaluation");
   results.push_back(evaluate(options, progress, task, "bee-world", bee_world));
   results.push_back(evaluate(options, progress, task, "market-maker", market_maker));
   results.push_back(control(options, progress, file));
+}
+
+}  // namespace
+
+DrawFigures draw_online_value, draw_online_control;  // in report/online.cc
+
+/// Algorithm 1 plain, whitened and recursive against LSTD, the Lemma's flow, and Bee World learnt
+/// while playing.
+Experiment online_experiment() {
+  return {.name = "online",
+          .results = {{.name = "online-bee-world",
+                       .title = "Learning online: Bee World",
+                       .text = "Algorithm 1 of the paper, one update for every step, plain, with "
+                               "whitened features, and recursively, next to the solve over all "
+                               "steps at once.",
+                       .draw = draw_online_value},
+                      {.name = "online-market-maker",
+                       .title = "Learning online: market maker",
+                       .text = "The same for the value of the market maker's π_0.",
+                       .draw = draw_online_value},
+                      {.name = "online-control",
+                       .title = "Learning while flying",
+                       .text = "The bee learns from every step as it makes it; a tenth of its "
+                               "moves stay random.",
+                       .draw = draw_online_control}},
+          .run = reproduce_online,
+          .slow = true};
 }
 
 }  // namespace waggle::app

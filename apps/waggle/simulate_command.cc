@@ -14,6 +14,7 @@
 #include <waggle/rollout.h>
 
 #include "core/check.h"
+#include "core/text.h"
 #include "environments.h"
 #include "files/atomic_file.h"
 #include "option_flags.h"
@@ -64,6 +65,8 @@ void SimulateCommand::run() {
   double divergence_limit = RolloutOptions().divergence_limit;
   require(!gamma || policy == "optimal", "--gamma is for --policy optimal");
   if (policy == "optimal") {
+    require(built_in.optimal_policy != nullptr, "--policy optimal: that of {} is not known",
+            environment);
     built_in.initial = built_in.optimal_policy(gamma.value_or(built_in.discount));
   } else if (policy != "initial") {
     const Model model = load_model(policy);
@@ -111,7 +114,8 @@ void add_simulate(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("simulate", "Run a built-in environment under a policy and log it");
   auto options = std::make_shared<SimulateCommand>();
-  command->add_option("environment", options->environment, "bee-world or market-maker")->required();
+  command->add_option("environment", options->environment, in_words(environment_names(), "or"))
+      ->required();
   command->add_option("--steps", options->steps, "rows to log")->capture_default_str();
   command->add_option("--seed", options->seed, "of all randomness")
       ->check(require_whole)

@@ -4,9 +4,11 @@
 #include <waggle/controller.h>
 #include <waggle/echo_state.h>
 #include <waggle/environment.h>
+#include <waggle/environments.h>
 #include <waggle/error.h>
 #include <waggle/evaluation.h>
 #include <waggle/export.h>
+#include <waggle/forecast.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
@@ -14,6 +16,7 @@
 #include <waggle/model.h>
 #include <waggle/model_file.h>
 #include <waggle/online.h>
+#include <waggle/optimal_flight_policy.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/presets.h>

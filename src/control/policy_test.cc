@@ -4,7 +4,10 @@
 #include <Eigen/LU>
 #include <gtest/gtest.h>
 
+#include <waggle/bee_world.h>
+#include <waggle/optimal_flight_policy.h>
 #include <waggle/policy.h>
+#include <waggle/rollout.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"
@@ -41,6 +44,19 @@ TEST(UniformPolicy, FillsItsSpace) {
   EXPECT_NEAR(sum[1], 5.5, 5 * std::sqrt(1.0 / 12 / 20000));
   for (const int count : counts) EXPECT_NEAR(count, 20000 / 3.0, 350);
   expect_error([] { UniformPolicy(ActionSpace::unbounded(1)); }, "unbounded");
+}
+
+TEST(OptimalFlightPolicy, FliesTheBestFlightInEveryEpisode) {
+  const BeeWorldOptions options{.start = 0.4};
+  BeeWorld world(options);
+  Simulation simulation(world, 1, /*episode_steps=*/40);
+  OptimalFlightPolicy policy(options, 0.5);
+  const Trajectory flown = simulation.run(policy, {.steps = 80}).trajectory;
+  const auto best = reference::optimal_flight({.world = options, .discount = 0.5, .steps = 40});
+  for (Eigen::Index k = 0; k < 80; ++k) {
+    EXPECT_NEAR(flown.rewards()[k], best.nectar[k % 40], 1e-12) << k;
+  }
+  EXPECT_THROW(OptimalFlightPolicy(options, 1.0), Error);
 }
 
 TEST(LinearPolicy, MeanAndNoise) {

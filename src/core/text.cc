@@ -68,6 +68,15 @@ std::string listed(std::span<const std::string> names) {
   return result;
 }
 
+std::string in_words(std::span<const std::string> words, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 < words.size() ? ", " : fmt::format(" {} ", last);
+    text += words[i];
+  }
+  return text;
+}
+
 std::vector<std::string> nearest_names(std::string_view name,
                                        std::span<const std::string> candidates, std::size_t count) {
   const std::string wanted = lower(name);
