@@ -58,7 +58,11 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
   const Percept percept{.reward = 0.5, .observation = VectorXd(0)};
   VectorXd action(1);
   for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
-    GreedyPolicy policy({network, {.reward = true}, ActionSpace::box(-1, 1), weights, {.maximiser = maximiser, .smoothing = 0.1}});
+    GreedyPolicy policy({network,
+                         {.reward = true},
+                         ActionSpace::box(-1, 1),
+                         weights,
+                         {.maximiser = maximiser, .smoothing = 0.1}});
     EXPECT_EQ(count_allocations([&] {
                 for (std::uint64_t k = 0; k < 10; ++k) {
                   Draws draws = Random(1).at(Purpose::policy, k);

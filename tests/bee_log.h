@@ -27,8 +27,7 @@ struct BeeLog {
     ReservoirOptions reservoir = plain_reservoir(units);
     reservoir.direct_inputs = true;
     network = std::make_unique<EchoStateNetwork>(
-        EchoStateNetwork(reservoir, layout.size())
-            .with_input_scaling(measure_inputs(layout, log)));
+        EchoStateNetwork(reservoir, layout.size()).with_input_scaling(measure_inputs(layout, log)));
     moments = td_moments(*network, layout, log, 0.5, 20);
   }
   Eigen::MatrixXd sigma() const { return moments.gram() / static_cast<double>(moments.samples()); }

@@ -81,8 +81,7 @@ inline Case countdown() {
   options.fit.reservoir.activation = Activation::tanh;
   options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
-  return {with_provenance(learnt, spec),
-          simulation.run(initial, {.steps = 500}).trajectory};
+  return {with_provenance(learnt, spec), simulation.run(initial, {.steps = 500}).trajectory};
 }
 
 /// Procedure 1, whose recurrent matrix has a form of its own.
@@ -95,8 +94,7 @@ inline Case delay_line() {
   options.fit.reservoir.procedure_one = ProcedureOne{.features = 20, .delay = 3};
   options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
-  return {with_provenance(learnt),
-          simulation.run(initial, {.steps = 1000}).trajectory};
+  return {with_provenance(learnt), simulation.run(initial, {.steps = 1000}).trajectory};
 }
 
 inline Percept percept_at(const Trajectory& recorded, Eigen::Index k) {
@@ -109,7 +107,8 @@ inline Percept percept_at(const Trajectory& recorded, Eigen::Index k) {
 inline void expect_same_actions(const Model& a, const Model& b, const Trajectory& recorded) {
   GreedyPolicy one = a.policy(Start::training_ended);
   GreedyPolicy other = b.policy(Start::training_ended);
-  Eigen::VectorXd action_one(a.actions.size()), action_other(a.actions.size());
+  Eigen::VectorXd action_one(a.controller.actions.size()),
+      action_other(a.controller.actions.size());
   for (Eigen::Index k = 0; k < recorded.steps(); ++k) {
     Draws draws_one = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
     Draws draws_other = draws_one;

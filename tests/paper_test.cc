@@ -122,8 +122,8 @@ TEST(Errata, WithoutNoiseTheTwoMethodsAgree) {
   const InputLayout layout = InputLayout::of(simulation.spec());
   ReservoirOptions reservoir = plain_reservoir(300, 1);
   reservoir.slowest_leak = 0.1;
-  const EchoStateNetwork network = EchoStateNetwork(reservoir, layout.size())
-                                       .with_input_scaling(measure_inputs(layout, log));
+  const EchoStateNetwork network =
+      EchoStateNetwork(reservoir, layout.size()).with_input_scaling(measure_inputs(layout, log));
   const auto values = [&](Method method) {
     const ValueFit fit =
         fit_value(network, layout, log, {.method = method, .solve = {1e-9}, .washout = 50});

@@ -15,7 +15,7 @@ struct ForecastOptions {
   Eigen::Index horizon = 1;      ///< steps ahead, ≥ 1
   Eigen::Index closed_loop = 0;  ///< steps to run freely from where training ends, ≥ 0; 0: do not
   double test_fraction = 0.25;  ///< the last part of the series, in [0, 0.9]; 0: train on all of it
-  SupervisedOptions model;
+  SupervisedOptions model = {};
 
   /// Throws Error where a field is out of its range.
   void validate() const;

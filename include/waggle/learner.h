@@ -21,8 +21,8 @@ namespace waggle {
 /// least-squares policy iteration on the experience of the initial policy; with more rounds, fitted
 /// iteration with fresh data.
 struct LearnOptions {
-  FitOptions fit;
-  CollectOptions collect;
+  FitOptions fit = {};
+  CollectOptions collect = {};
 
   /// Throws Error where a field is out of its range.
   void validate() const;

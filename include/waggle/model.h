@@ -18,20 +18,20 @@ namespace waggle {
 /// How a controller is fitted to experience, wherever that comes from. The defaults serve most
 /// problems; waggle/presets.h has others by name.
 struct FitOptions {
-  ReservoirOptions reservoir;
+  ReservoirOptions reservoir = {};
   /// Independent reservoirs whose values are averaged: what one of them is worth depends on how it
   /// happened to be drawn.
   int members = 3;
   /// Scale each input channel by its own mean and spread in the experience before C.
   bool standardise = true;
-  ValueOptions value;
+  ValueOptions value = {};
   /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
   int sweeps = 20;
   bool reweight = false;  ///< weight rows by inverse variance, from the second sweep on
   /// Take the mean off the rewards before the fit (see RewardScale), so that learning does not
   /// depend on where their zero is. Only where no episode terminates: there it matters.
   bool centre_rewards = true;
-  GreedyOptions greedy;
+  GreedyOptions greedy = {};
   /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
   /// the experience, unless the sampled maximiser needs none.
   std::optional<double> action_limit = std::nullopt;
@@ -44,10 +44,10 @@ struct FitOptions {
 
 /// How experience is collected by acting, in rounds of acting and fitting.
 struct CollectOptions {
-  Eigen::Index steps = 2000;  ///< the whole budget of rows, over all rounds
-  int rounds = 1;             ///< ≥ 1; the first is the initial policy's
-  int final_sweeps = 0;       ///< after the last round; at least FitOptions::sweeps are made
-  Exploration exploration;    ///< from the second round on
+  Eigen::Index steps = 2000;     ///< the whole budget of rows, over all rounds
+  int rounds = 1;                ///< ≥ 1; the first is the initial policy's
+  int final_sweeps = 0;          ///< after the last round; at least FitOptions::sweeps are made
+  Exploration exploration = {};  ///< from the second round on
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.
   std::optional<Exploration> final_exploration = std::nullopt;
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do

@@ -12,8 +12,8 @@ namespace waggle {
 
 /// Learning a functional of the history by least squares (Theorem 1).
 struct SupervisedOptions {
-  ReservoirOptions reservoir;  ///< presets::forecasting() has one for smooth series
-  int members = 1;             ///< independent reservoirs side by side
+  ReservoirOptions reservoir = {};  ///< presets::forecasting() has one for smooth series
+  int members = 1;                  ///< independent reservoirs side by side
   /// λ and how to solve. On data without any noise 1e-18 predicts better still, but a closed loop
   /// may then run away.
   RidgeOptions solve = {.choose = true, .smallest = 1e-12};

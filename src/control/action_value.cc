@@ -112,7 +112,9 @@ class NetworkValue final : public ActionValue {
     values.array() += constant;
   }
 
-  bool is_piecewise_linear() const override { return waggle::is_piecewise_linear(network_.activation()); }
+  bool is_piecewise_linear() const override {
+    return waggle::is_piecewise_linear(network_.activation());
+  }
 
   Maximum maximise_along(Index channel, const VectorXd& channels, double lower, double upper,
                          double half_width) override {

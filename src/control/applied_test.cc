@@ -11,6 +11,7 @@
 #include <waggle/states.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "toy.h"
 
 namespace waggle {
@@ -48,18 +49,18 @@ struct Setting {
     const auto net = network();
     VectorXd weights(net->units());
     for (Index i = 0; i < weights.size(); ++i) weights[i] = sign * std::sin(3.0 * (1.0 + i));
-    return {net, layout(), space, weights, greedy};
+    return GreedyPolicy({net, layout(), space, weights, greedy});
   }
 };
 
 std::vector<Setting> settings() {
   const ActionSpace box = ActionSpace::box(-1, 1);
   const ActionSpace plane = ActionSpace::box(Eigen::Vector2d(-1, 0), Eigen::Vector2d(1, 2));
-  return {{"interval", box, {.units = 30}},
-          {"leaks, direct inputs", box, {.units = 30, .slowest_leak = 0.2, .direct_inputs = true}},
+  return {{"interval", box, plain_reservoir(30)},
+          {"leaks, direct inputs", box, {.units = 30, .slowest_leak = 0.2}},
           {"tanh", box, {.units = 30, .activation = Activation::tanh, .leak = 0.6}},
-          {"members", box, {.units = 10, .density = 0.5, .members = 3}, {.smoothing = 0.2}},
-          {"two numbers", plane, {.units = 30}, {.candidates = 10}},
+          {"sparse", box, {.units = 10, .orthogonal = false, .density = 0.5}, {.smoothing = 0.2}},
+          {"two numbers", plane, plain_reservoir(30), {.candidates = 10}},
           {"choices", ActionSpace::discrete(3), {.units = 30, .leak = 0.9}}};
 }
 
@@ -133,7 +134,7 @@ TEST(Applied, IsAsIfItHadBeenChosen) {
 
 TEST(Applied, WorksForAnyReservoirSystem) {
   const auto memory = std::make_shared<toy::LastObservation>(3, 1);
-  GreedyPolicy policy(memory, {.reward = false}, ActionSpace::box(-1, 2.9), VectorXd::Ones(3));
+  GreedyPolicy policy({memory, {.reward = false}, ActionSpace::box(-1, 2.9), VectorXd::Ones(3)});
   Draws draws = draws_at(0);
   VectorXd action(1);
   policy.act({}, draws, action);
@@ -197,7 +198,7 @@ TEST(Applied, OptimismMeetsTheFeaturesThatCame) {
   const auto network = std::make_shared<EchoStateNetwork>(
       MatrixXd::Zero(3, 3), MatrixXd::Identity(3, 3), VectorXd::Zero(3));
   MatrixXd seen = MatrixXd::Identity(3, 3);
-  OptimisticPolicy policy(network, layout, ActionSpace::discrete(3), VectorXd::Zero(3),
+  OptimisticPolicy policy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
                           seen.inverse());
   VectorXd action(1);
   Draws draws = draws_at(0);

@@ -87,7 +87,10 @@ TEST_P(EveryMethodIterated, FindsTheOptimalValuesFromRandomMoves) {
   UniformPolicy random(simulation.spec().actions);
   const Trajectory log = simulation.run(random, {.steps = 2000}).trajectory;
   const double gamma = 0.9;
-  const PolicyIteration result = iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()), simulation.spec().actions}, log, {.value = {.discount = gamma, .method = GetParam(), .solve = {1e-9}, .washout = 1}});
+  const PolicyIteration result = iterate_policy(
+      {std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
+       simulation.spec().actions},
+      log, {.value = {.discount = gamma, .method = GetParam(), .solve = {1e-9}, .washout = 1}});
   EXPECT_EQ(result.end, PolicyIterationEnd::fixed_point);
   EXPECT_LT((result.value.weights - optimal_values(gamma)).norm(), 1e-5);
   EXPECT_LT(result.sweeps.back().bellman_error, 1e-5);
@@ -104,7 +107,9 @@ TEST(PolicyIteration, TerminationIsHonoured) {
   UniformPolicy policy(simulation.spec().actions);
   const Trajectory log = simulation.run(policy, {.steps = 300}).trajectory;
   const InputLayout layout = InputLayout::of(simulation.spec());
-  const PolicyIteration result = iterate_policy({std::make_shared<toy::LastObservation>(6, layout.size()), layout, simulation.spec().actions}, log, {.value = {.discount = 0.8, .solve = {1e-10}, .washout = 1}});
+  const PolicyIteration result = iterate_policy(
+      {std::make_shared<toy::LastObservation>(6, layout.size()), layout, simulation.spec().actions},
+      log, {.value = {.discount = 0.8, .solve = {1e-10}, .washout = 1}});
   for (int left = 1; left <= 5; ++left) {
     EXPECT_NEAR(result.value.weights[left], (1 - std::pow(0.8, left)) / 0.2, 1e-6);
   }
@@ -166,7 +171,8 @@ TEST(PolicyIteration, ACycleIsSeen) {
   PolicyIterationOptions options{
       .value = {.discount = 0.5, .method = Method::lstd, .solve = {0.0}, .washout = 1}};
   const auto iterate = [&] {
-    return iterate_policy({std::make_shared<OneFeature>(), layout, ActionSpace::discrete(2)}, log, options);
+    return iterate_policy({std::make_shared<OneFeature>(), layout, ActionSpace::discrete(2)}, log,
+                          options);
   };
   const PolicyIteration cycle = iterate();
   EXPECT_EQ(cycle.end, PolicyIterationEnd::cycle);
@@ -185,7 +191,9 @@ TEST(PolicyIteration, LogsThatDoNotFitAreRefusedWithInitialWeightsToo) {
   log.append(0.0, VectorXd::Constant(1, 7.0), VectorXd::Zero(1));
   expect_error(
       [&] {
-        iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(ring.spec()), ring.spec().actions, VectorXd::Zero(14)}, log, {});
+        iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(ring.spec()),
+                        ring.spec().actions, VectorXd::Zero(14)},
+                       log, {});
       },
       "row 0", "action = 7", "0 to 1");
 }
@@ -195,7 +203,10 @@ TEST(PolicyIteration, ChoosesTheRidgeOnceAndReportsThePath) {
   Simulation simulation(ring, 3);
   UniformPolicy random(simulation.spec().actions);
   const Trajectory log = simulation.run(random, {.steps = 1000}).trajectory;
-  const PolicyIteration result = iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()), simulation.spec().actions}, log, {.value = {.discount = 0.9, .solve = {.choose = true}}});
+  const PolicyIteration result =
+      iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
+                      simulation.spec().actions},
+                     log, {.value = {.discount = 0.9, .solve = {.choose = true}}});
   EXPECT_EQ(result.value.diagnostics.ridge_path.size(), 20u);
   EXPECT_GT(result.value.diagnostics.ridge, 0.0);
   EXPECT_TRUE(result.value.options.solve.choose);

@@ -21,9 +21,10 @@ std::string contents(const CPlan& plan, const ExportedC& sizes) {
   for (std::size_t i = 0; i < spec.action_names.size(); ++i) {
     const auto number = static_cast<Index>(i);
     text += fmt::format("  action[{}]       {}", i, c_comment(spec.action_names[i]));
-    text += plan.discrete ? fmt::format(", a choice below {}\n", plan.layout.choices)
-                          : fmt::format(", from {} to {}\n", plan.model.controller.actions.lower[number],
-                                        plan.model.controller.actions.upper[number]);
+    text += plan.discrete
+                ? fmt::format(", a choice below {}\n", plan.layout.choices)
+                : fmt::format(", from {} to {}\n", plan.model.controller.actions.lower[number],
+                              plan.model.controller.actions.upper[number]);
   }
   for (std::size_t i = 0; i < spec.choice_names.size(); ++i) {
     text += fmt::format("  choice {}        {}\n", i, c_comment(spec.choice_names[i]));

@@ -11,19 +11,20 @@ using Eigen::Index;
 
 CPlan::CPlan(const Model& from, const ExportOptions& with, std::string files)
     : model(from),
-      greedy(from.options.greedy),
-      network(*from.network),
+      greedy(from.controller.greedy),
+      network(*from.controller.network()),
       options(with),
       file(std::move(files)),
-      layout(from.layout()),
-      discrete(from.actions.is_discrete()),
+      layout(from.controller.layout),
+      discrete(from.controller.actions.is_discrete()),
       leaky(network.leak().minCoeff() < 1.0),
       exact(greedy.maximiser == Maximiser::exact && !discrete &&
             is_piecewise_linear(network.activation())),
       sampled(!discrete && (!exact || layout.action_size > 1)),
       kinked(exact && is_rectified(network.activation())),
       half_width(exact && layout.action_size == 1
-                     ? 0.5 * greedy.smoothing * (from.actions.upper[0] - from.actions.lower[0])
+                     ? 0.5 * greedy.smoothing *
+                           (from.controller.actions.upper[0] - from.controller.actions.lower[0])
                      : 0.0) {}
 
 Index CPlan::kinks() const {

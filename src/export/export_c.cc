@@ -114,8 +114,9 @@ class Exporter {
     if (plan_.leaky) {
       constants_.add_vector("leak", network_.leak());
       if (plan_.exact) {
-        constants_.add_vector("scaled", network_.leak().cwiseProduct(plan_.model.controller.weights.head(
-                                            network_.nonlinear_units())));
+        constants_.add_vector("scaled",
+                              network_.leak().cwiseProduct(
+                                  plan_.model.controller.weights.head(network_.nonlinear_units())));
       }
     }
     write_recurrent();
@@ -218,8 +219,9 @@ class Exporter {
 ExportedC export_as(const std::string& file, const Model& model, const ExportOptions& options) {
   options.validate();
   model.validate();
-  require(model.controller.network()->units() <= kMostUnits, "{} units: an exported controller has at most {}",
-          model.controller.network()->units(), kMostUnits);
+  require(model.controller.network()->units() <= kMostUnits,
+          "{} units: an exported controller has at most {}", model.controller.network()->units(),
+          kMostUnits);
   ExportedC exported = Exporter(CPlan(model, options, file)).run();
   exported.name = options.name;
   return exported;

@@ -67,7 +67,7 @@ struct Exported {
 };
 
 Exported made_up(const char* title, ActionSpace actions, const LearnOptions& options,
-                   Index observations = 1, bool reward_is_input = true) {
+                 Index observations = 1, bool reward_is_input = true) {
   const EnvironmentSpec spec = made_up_spec(std::move(actions), observations, reward_is_input);
   const Trajectory log = made_up_log(spec, 10'600);
   Trajectory head(log.action_size(), log.observation_size());
@@ -76,8 +76,7 @@ Exported made_up(const char* title, ActionSpace actions, const LearnOptions& opt
     (k < 600 ? head : tail)
         .append(log.rewards()[k], log.actions().col(k), log.observations().col(k));
   }
-  return {title, learn_from_log(spec, head, options.fit),
-          std::move(tail)};
+  return {title, learn_from_log(spec, head, options.fit), std::move(tail)};
 }
 
 LearnOptions small(Index units = 40) {
@@ -94,8 +93,7 @@ Exported make_bee() {
   options.fit.sweeps = 5;
   const Learnt learnt = learn(simulation, initial, options);
   GreedyPolicy policy = learnt.policy(Start::training_ended, {.epsilon = 0.1});
-  return {"bee world", learnt,
-          simulation.run(policy, {.steps = 10'000}).trajectory};
+  return {"bee world", learnt, simulation.run(policy, {.steps = 10'000}).trajectory};
 }
 
 const Exported& bee() {
@@ -179,8 +177,8 @@ std::string program(const Model& model) {
                                   : "controller_step(&state, v[0], v + 1, a);"
                                     "for (i = 0; i < ACTIONS; ++i) action[i] = a[i];";
   const char* applied = model.controller.actions.is_discrete() ? "(int)told[1]"
-                        : scalar                    ? "told[1]"
-                                                    : "told + 1";
+                        : scalar                               ? "told[1]"
+                                                               : "told + 1";
   return fmt::format(
              "#include \"controller.h\"\n#include <stdio.h>\n"
              "enum {{ INPUTS = {}, ACTIONS = {} }};\n",
@@ -370,7 +368,7 @@ TEST_F(ExportC, NamesFilesAsTold) {
 
 TEST_F(ExportC, DecidesTiesAsTheLibrary) {
   for (Exported controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
-    controller.model.value.weights.setZero();
+    controller.model.controller.weights.setZero();
     const MatrixXd expected = run_library(controller, 0);
     EXPECT_EQ(run_c(controller, {}), expected);
     const double first = controller.model.controller.actions.is_discrete() ? 0.0 : -0.1;
@@ -466,10 +464,10 @@ TEST(ExportedC, RefusesWhatIsNoName) {
   expect_error([&] { export_c(model, {.name = std::string(41, 'x')}); }, "at most 40");
   expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
   expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
-  model.value.weights[3] = 1e300;
+  model.controller.weights[3] = 1e300;
   expect_error([&] { export_c(model, {.precision = Precision::float32}); }, "1e+300",
                "export as double");
-  model.value.weights[3] = NAN;
+  model.controller.weights[3] = NAN;
   expect_error([&] { export_c(model); }, "readout.weights");
 }
 

@@ -32,7 +32,13 @@ Outcome fly(std::uint64_t seed, LearnOptions options) {
 }
 
 TEST(Learner, SameSeedSameBits) {
-  const LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 500; collect.rounds = 5; fit.sweeps = 2; fit.reservoir.units = 60; collect.exploration = {.epsilon = 0.2}; });
+  const LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+    collect.steps = 500;
+    collect.rounds = 5;
+    fit.sweeps = 2;
+    fit.reservoir.units = 60;
+    collect.exploration = {.epsilon = 0.2};
+  });
   const Outcome one = fly(3, options), two = fly(3, options), other = fly(4, options);
   EXPECT_EQ(one.learnt.controller.weights, two.learnt.controller.weights);
   EXPECT_EQ(VectorXd(one.improved.trajectory.rewards()),
@@ -42,8 +48,13 @@ TEST(Learner, SameSeedSameBits) {
 
 TEST(Learner, TheBudgetIsTheSumOverRounds) {
   for (const int rounds : {1, 3, 7}) {
-    const Learnt learnt =
-        fly(1, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 500; collect.rounds = rounds; fit.sweeps = 1; fit.reservoir.units = 20; })).learnt;
+    const Learnt learnt = fly(1, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+                                collect.steps = 500;
+                                collect.rounds = rounds;
+                                fit.sweeps = 1;
+                                fit.reservoir.units = 20;
+                              }))
+                              .learnt;
     EXPECT_EQ(learnt.experience.steps(), 500);
     ASSERT_EQ(std::ssize(learnt.rounds), rounds);
     Index sum = 0;
@@ -54,7 +65,11 @@ TEST(Learner, TheBudgetIsTheSumOverRounds) {
 }
 
 TEST(Learner, StandardisingIsTheOnlyChange) {
-  LearnOptions plain = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 500; fit.standardise = false; fit.reservoir.units = 60; });
+  LearnOptions plain = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+    collect.steps = 500;
+    fit.standardise = false;
+    fit.reservoir.units = 60;
+  });
   LearnOptions scaled = plain;
   scaled.fit.standardise = true;
   const Outcome without = fly(3, plain), with = fly(3, scaled);
@@ -69,7 +84,12 @@ TEST(Learner, StandardisingIsTheOnlyChange) {
 }
 
 TEST(Learner, ALogTeachesTheSameAsTheRunThatMadeIt) {
-  const LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 500; fit.sweeps = 3; fit.reservoir.units = 40; fit.reservoir.seed = 2; });
+  const LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+    collect.steps = 500;
+    fit.sweeps = 3;
+    fit.reservoir.units = 40;
+    fit.reservoir.seed = 2;
+  });
   const Outcome run = fly(2, options);
   const Learnt from_log = learn_from_log(BeeWorld().spec(), run.learnt.experience, options.fit);
   EXPECT_EQ(from_log.controller.weights, run.learnt.controller.weights);
@@ -111,7 +131,17 @@ TEST(Learner, RemembersWhatItNeedsInAnEpisodicWorldWithDiscreteActions) {
   Corridor corridor;
   Simulation simulation(corridor, 1);
   UniformPolicy initial(simulation.spec().actions);
-  const LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 3000; collect.rounds = 3; fit.sweeps = 5; fit.reservoir.units = 60; fit.reservoir.input_scaling = 1.0; fit.reservoir.bias_scaling = 1.0; fit.reservoir.seed = 1; fit.value.discount = 0.9; collect.exploration = {.epsilon = 0.2}; });
+  const LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+    collect.steps = 3000;
+    collect.rounds = 3;
+    fit.sweeps = 5;
+    fit.reservoir.units = 60;
+    fit.reservoir.input_scaling = 1.0;
+    fit.reservoir.bias_scaling = 1.0;
+    fit.reservoir.seed = 1;
+    fit.value.discount = 0.9;
+    collect.exploration = {.epsilon = 0.2};
+  });
   const Learnt learnt = learn(simulation, initial, options);
   GreedyPolicy policy = learnt.policy(Start::training_ended);
   const Trajectory t = simulation.run(policy, {.steps = 900}).trajectory;
@@ -127,7 +157,15 @@ TEST(Learner, RemembersWhatItNeedsInAnEpisodicWorldWithDiscreteActions) {
 TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   // The share of moves that the final policy's greedy twin would not have made tells how a round
   // acted; here it is enough that the rounds differ as they are asked to.
-  LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 600; collect.rounds = 4; fit.sweeps = 2; fit.reservoir.units = 40; fit.reservoir.direct_inputs = true; fit.reservoir.seed = 1; fit.value.solve = {.ridge = 1e-3}; });
+  LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+    collect.steps = 600;
+    collect.rounds = 4;
+    fit.sweeps = 2;
+    fit.reservoir.units = 40;
+    fit.reservoir.direct_inputs = true;
+    fit.reservoir.seed = 1;
+    fit.value.solve = {.ridge = 1e-3};
+  });
   const auto moves = [&] {
     BeeWorld world;
     Simulation simulation(world, 1);
@@ -192,8 +230,13 @@ TEST(Learner, ARoundThatDivergesIsThrownAwayAndSaid) {
   Fragile fragile;
   Simulation simulation(fragile, 1);
   Gentle gentle;
-  const Learnt learnt = learn(simulation, gentle,
-                              plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 300; collect.rounds = 3; fit.sweeps = 1; fit.reservoir.units = 10; }));
+  const Learnt learnt =
+      learn(simulation, gentle, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+              collect.steps = 300;
+              collect.rounds = 3;
+              fit.sweeps = 1;
+              fit.reservoir.units = 10;
+            }));
   EXPECT_TRUE(learnt.rounds[1].diverged);
   EXPECT_EQ(learnt.experience.steps(), 100);
   for (Index k = 0; k < 100; ++k) {  // 20 whole episodes of 5 rows, all of them terminated
@@ -208,20 +251,31 @@ TEST(Learner, TroubleIsSaid) {
   Simulation simulation(market, 0);
   LinearPolicy unstable(MatrixXd::Constant(1, 1, -1.0));
   const Learnt diverged =
-      learn(simulation, unstable, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 1000; fit.reservoir.units = 10; fit.action_limit = 3.0; }));
+      learn(simulation, unstable, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+              collect.steps = 1000;
+              fit.reservoir.units = 10;
+              fit.action_limit = 3.0;
+            }));
   EXPECT_FALSE(diverged.usable());
   ASSERT_EQ(diverged.warnings.size(), 1u);
   EXPECT_NE(diverged.warnings[0].find("diverged"), std::string::npos);
   expect_error([&] { diverged.policy(); }, "diverged");
 
-  const Outcome little =
-      fly(1, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 50; fit.reservoir.units = 200; fit.value.solve = {.ridge = 1e-3}; }));
+  const Outcome little = fly(1, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+                               collect.steps = 50;
+                               fit.reservoir.units = 200;
+                               fit.value.solve = {.ridge = 1e-3};
+                             }));
   ASSERT_GE(little.learnt.warnings.size(), 1u);
   EXPECT_NE(little.learnt.warnings[0].find("50 rows for 200 features"), std::string::npos);
 }
 
 TEST(Learner, DivergenceIsMeasuredByTheExperience) {
-  const Learnt learnt = fly(1, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 100; fit.reservoir.units = 10; })).learnt;
+  const Learnt learnt = fly(1, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+                              collect.steps = 100;
+                              fit.reservoir.units = 10;
+                            }))
+                            .learnt;
   EXPECT_EQ(learnt.divergence_limit, 100.0 * learnt.experience.rewards().maxCoeff());
 }
 
@@ -229,15 +283,29 @@ TEST(Learner, UnboundedActionsGetBoundsFromTheExperience) {
   MarketMaker market;
   Simulation simulation(market, 0);
   LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
-  const Learnt learnt = learn(simulation, initial, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 300; fit.reservoir.units = 10; }));
+  const Learnt learnt =
+      learn(simulation, initial, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+              collect.steps = 300;
+              fit.reservoir.units = 10;
+            }));
   EXPECT_EQ(learnt.controller.actions.lower[0], learnt.experience.actions().minCoeff());
   EXPECT_EQ(learnt.controller.actions.upper[0], learnt.experience.actions().maxCoeff());
   const Learnt limited =
-      learn(simulation, initial, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 300; fit.reservoir.units = 10; fit.action_limit = 3.0; }));
+      learn(simulation, initial, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+              collect.steps = 300;
+              fit.reservoir.units = 10;
+              fit.action_limit = 3.0;
+            }));
   EXPECT_EQ(limited.controller.actions.lower[0], -3.0);
   LinearPolicy still(MatrixXd::Zero(1, 1));
-  expect_error([&] { learn(simulation, still, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) { collect.steps = 300; fit.reservoir.units = 10; })); },
-               "no bounds", "action_limit");
+  expect_error(
+      [&] {
+        learn(simulation, still, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+                collect.steps = 300;
+                fit.reservoir.units = 10;
+              }));
+      },
+      "no bounds", "action_limit");
 }
 
 TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
@@ -245,17 +313,80 @@ TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
   Simulation simulation(world, 0);
   UniformPolicy initial(simulation.spec().actions);
   const auto run = [&](const LearnOptions& options) { learn(simulation, initial, options); };
-  expect_error([&] { run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) { collect.steps = 0; })); }, "steps = 0");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) { collect.rounds = 0; })); }, "rounds = 0");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) { collect.steps = 3; collect.rounds = 5; })); }, "steps = 3", "5 rounds");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) { fit.sweeps = -1; })); }, "sweeps = -1");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) { fit.reservoir.units = 0; })); }, "units = 0");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) { fit.value.discount = 1.0; })); }, "discount = 1");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) { fit.action_limit = -1.0; })); }, "action_limit = -1");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) { collect.rounds = 2; collect.greedy_rounds = 2; })); }, "greedy_rounds = 2");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) { collect.optimism = -1.0; })); }, "optimism = -1");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) { collect.rounds = 2; collect.exploration = {.epsilon = 2.0}; })); }, "epsilon = 2");
-  expect_error([&] { run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) { fit.sweeps = 1; fit.value.trace = 0.5; })); }, "trace = 0.5");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& /*fit*/, CollectOptions& collect) { collect.steps = 0; }));
+      },
+      "steps = 0");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& /*fit*/, CollectOptions& collect) { collect.rounds = 0; }));
+      },
+      "rounds = 0");
+  expect_error(
+      [&] {
+        run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) {
+          collect.steps = 3;
+          collect.rounds = 5;
+        }));
+      },
+      "steps = 3", "5 rounds");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& fit, CollectOptions& /*collect*/) { fit.sweeps = -1; }));
+      },
+      "sweeps = -1");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& fit, CollectOptions& /*collect*/) { fit.reservoir.units = 0; }));
+      },
+      "units = 0");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& fit, CollectOptions& /*collect*/) { fit.value.discount = 1.0; }));
+      },
+      "discount = 1");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& fit, CollectOptions& /*collect*/) { fit.action_limit = -1.0; }));
+      },
+      "action_limit = -1");
+  expect_error(
+      [&] {
+        run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) {
+          collect.rounds = 2;
+          collect.greedy_rounds = 2;
+        }));
+      },
+      "greedy_rounds = 2");
+  expect_error(
+      [&] {
+        run(plain_learner_with(
+            [&](FitOptions& /*fit*/, CollectOptions& collect) { collect.optimism = -1.0; }));
+      },
+      "optimism = -1");
+  expect_error(
+      [&] {
+        run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) {
+          collect.rounds = 2;
+          collect.exploration = {.epsilon = 2.0};
+        }));
+      },
+      "epsilon = 2");
+  expect_error(
+      [&] {
+        run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) {
+          fit.sweeps = 1;
+          fit.value.trace = 0.5;
+        }));
+      },
+      "trace = 0.5");
   // Nothing was stepped: the next run starts at the beginning.
   EXPECT_EQ(simulation.run(initial, {.steps = 1}).trajectory.rewards()[0], 1.0);
 }

@@ -8,8 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <waggle/bee_world.h>
+#include <waggle/learner.h>
 #include <waggle/log.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
 
@@ -231,10 +232,8 @@ TEST_F(LogFile, AModelOfItKnowsItsLabels) {
   const std::string path = csv(text);
   const LoadedLog log = read_log(path);
   EXPECT_EQ(log.spec.choice_names, (Names{"fast", "slow, wide"}));
-  LearnOptions options;
-  options.reservoir.units = 5;
   const Model model = parse_model(
-      serialise(make_model(learn_from_log(log.spec, log.trajectory, options), log.spec)), "model");
+      serialise(learn_from_log(log.spec, log.trajectory, {.reservoir = {.units = 5}})), "model");
   EXPECT_EQ(model.environment.choice_names, log.choice_labels);
   // So the model reads the log it was learnt from, and writes one that reads the same.
   const LogOptions reading = LogOptions::of(model.environment);

@@ -41,7 +41,7 @@ TEST(Model, KeepsEverythingItKnows) {
   model.diagnostics.condition_number = std::numeric_limits<double>::infinity();
   const Model loaded = parse_model(serialise(model), "model");
   EXPECT_EQ(to_json(loaded.options), to_json(model.options));
-  EXPECT_EQ(loaded.options.fit.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(loaded.options.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(to_json(loaded.environment), to_json(model.environment));
   EXPECT_EQ(to_json(loaded.provenance), to_json(model.provenance));
   EXPECT_EQ(to_json(loaded.diagnostics), to_json(model.diagnostics));
@@ -57,10 +57,10 @@ TEST(Model, KeepsEverythingItKnows) {
 
   const Model market_model = market().model;
   const Model market_loaded = parse_model(serialise(market_model), "model");
-  EXPECT_EQ(market_loaded.options.final_exploration->epsilon, 0.25);
+  EXPECT_EQ(market_loaded.collected->final_exploration->epsilon, 0.25);
   EXPECT_FALSE(market_loaded.has_confidence());
   EXPECT_EQ(market_loaded.environment.actions.lower[0], -std::numeric_limits<double>::infinity());
-  EXPECT_GT(market_loaded.actions.lower[0], -10.0);
+  EXPECT_GT(market_loaded.controller.actions.lower[0], -10.0);
   EXPECT_EQ(parse_model(serialise(countdown().model), "m").environment.choice_names[1],
             "γ: let be");
 }

@@ -105,7 +105,8 @@ TEST(Episodes, ASweepStartsEachEpisodeAfresh) {
   const auto reservoir = std::make_shared<toy::LastObservation>(3, 2);
   const ValueOptions value{.discount = kDiscount, .solve = {.ridge = 1e-9}, .washout = kWashout};
   const PolicyIteration swept =
-      iterate_policy({reservoir, episodes.layout, ActionSpace::box(-1.0, 1.0)}, episodes.log, {.value = value, .sweeps = 1});
+      iterate_policy({reservoir, episodes.layout, ActionSpace::box(-1.0, 1.0)}, episodes.log,
+                     {.value = value, .sweeps = 1});
   const ValueFit lstd = fit_value(*reservoir, episodes.layout, episodes.log, value);
   EXPECT_LT((swept.value.weights - lstd.weights).norm(), 1e-9);
   EXPECT_EQ(swept.value.diagnostics.samples, static_cast<Index>(episodes.rows().size()));
