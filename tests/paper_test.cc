@@ -8,7 +8,7 @@
 #include <waggle/waggle.h>
 
 #include "plain_learner.h"
-#include "reference/quadratic_features.h"
+#include "theory/quadratic_features.h"
 
 namespace waggle {
 namespace {
@@ -94,7 +94,7 @@ TEST(Errata, TheBellmanResidualIsBiasedUnderNoiseAndLstdIsNot) {
     const Trajectory log = simulation.run(initial, {.steps = 300'000}).trajectory;
     const auto p = [&](Method method) {
       const ValueFit fit =
-          fit_value(reference::QuadraticFeatures(), InputLayout::of(simulation.spec()), log,
+          fit_value(theory::QuadraticFeatures(), InputLayout::of(simulation.spec()), log,
                     {.discount = gamma, .method = method, .solve = {0.0}, .washout = 1});
       return -fit.weights[1];
     };

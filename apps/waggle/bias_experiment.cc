@@ -4,7 +4,7 @@
 
 #include "experiment.h"
 #include "experiment_file.h"
-#include "reference/quadratic_features.h"
+#include "theory/quadratic_features.h"
 
 namespace waggle::app {
 
@@ -34,7 +34,7 @@ Estimates estimate(const MarketMakerOptions& environment, const reference::Noisy
   for (std::size_t i = 0; i < kCount; ++i) {
     log.append(simulation.run(policy, {.steps = kLengths[i] - log.steps()}).trajectory);
     const auto p = [&](Method method) {
-      return -fit_value(reference::QuadraticFeatures(), layout, log,
+      return -fit_value(theory::QuadraticFeatures(), layout, log,
                         {.discount = discount, .method = method, .solve = {0.0}, .washout = 1})
                   .weights[1];
     };
