@@ -179,8 +179,7 @@ bool ActLoop::read_json(const nlohmann::json& json) {
   std::vector<std::string> given(1 + spec().observation_names.size());  // by which key
   const auto take = [&](Index at, const nlohmann::json& value, const std::string& key) {
     std::string& by = given[static_cast<std::size_t>(at)];
-    require(by.empty(), "{} and {} are both {}: give one of them", in_quotes(by), in_quotes(key),
-            at == 0 ? "the reward" : in_quotes(name_of_channel(at)));
+    require(by.empty(), "{} and {} are the same: give one of them", shown(by), shown(key));
     by = key;
     slot(at) = number(value, key == "observation" ? name_of_channel(at) : key);
   };
