@@ -6,6 +6,7 @@
 #include <waggle/market_maker.h>
 #include <waggle/online.h>
 #include <waggle/rollout.h>
+#include <waggle/value.h>
 
 #include "expect_error.h"
 #include "toy.h"
@@ -99,6 +100,49 @@ TEST(OnlineLearner, NothingHasValueAfterTermination) {
           << row;
     }
   }
+}
+
+/// Rewards and observations without rhyme, and episodes that terminate at any time.
+class Erratic final : public Environment {
+ public:
+  EnvironmentSpec spec() const override {
+    EnvironmentSpec spec;
+    spec.name = "erratic";
+    spec.actions = ActionSpace::box(-1.0, 1.0);
+    spec.action_names = {"push"};
+    spec.observation_names = {"place"};
+    return spec;
+  }
+  void reset(Draws& draws, Percept& percept) override { percept.observation[0] = draws.normal(); }
+  void step(const Eigen::Ref<const VectorXd>& action, Draws& draws, Percept& percept) override {
+    percept.reward = action[0] + draws.normal();
+    percept.observation[0] = draws.normal();
+    percept.terminated = draws.uniform() < 0.1;
+  }
+};
+
+TEST(OnlineLearner, StartsEachEpisodeAfreshDuringTheBurnInAndAfter) {
+  // Recursive TD with hardly any ridge is LSTD on all rows so far, so the two walks must agree:
+  // through states that remember, from 0 at the start of each episode, however the last one ended.
+  Erratic erratic;
+  Simulation simulation(erratic, 3, 12);
+  UniformPolicy random(simulation.spec().actions);
+  OnlineOptions options;
+  options.reservoir = {.units = 5,
+                       .input_scaling = 1.0,
+                       .bias_scaling = 1.0,
+                       .operator_norm = 0.9,
+                       .direct_inputs = true};
+  options.target = OnlineTarget::next;
+  options.value.ridge = 1e-9;
+  options.exploration.epsilon = 1.0;
+  OnlineLearner learner(simulation.spec(), random, options);
+  const Trajectory log = simulation.run(learner, {.steps = 600}).trajectory;
+  const TdMoments moments =
+      td_moments(*learner.reservoir(), learner.layout(), log, options.value.discount);
+  const VectorXd expected = solve_td({moments}, {.ridge = 0.0}).weights;
+  EXPECT_EQ(learner.value().steps(), 600);
+  EXPECT_LT((learner.value().weights() - expected).norm(), 1e-4 * expected.norm());
 }
 
 TEST(OnlineLearner, SameSeedSameBits) {
