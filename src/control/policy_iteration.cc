@@ -96,7 +96,7 @@ class Sweep {
           squares += error * error;
           const double weight = variance != nullptr ? variance->weight(state) : 1.0;
           if (variance != nullptr && !variance->is_fitted()) variance->add(state, error);
-          equations.add(state, reward, greedy, terminated, false, weight);
+          equations.add({state, reward, greedy, terminated, false, weight});
         }
         state.swap(logged);
         if (end != EpisodeEnd::none) {

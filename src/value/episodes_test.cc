@@ -108,6 +108,49 @@ TEST(Episodes, TracesBeginWithEachEpisode) {
   }
 }
 
+/// The features (x, 1), of which one is not 0 at x = 0.
+class WithConstant final : public ReservoirSystem {
+ public:
+  Index units() const override { return memory_.units(); }
+  Index inputs() const override { return memory_.inputs(); }
+  Index features() const override { return units() + 1; }
+  void step(const Eigen::Ref<const VectorXd>& x, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    memory_.step(x, z, next);
+  }
+  void map_features(const Eigen::Ref<const MatrixXd>& x, Eigen::Ref<MatrixXd> out) const override {
+    out.topRows(units()) = x;
+    out.bottomRows(1).setOnes();
+  }
+
+ private:
+  toy::FadingObservations memory_{3, 2};
+};
+
+TEST(Episodes, NothingHasValueAfterTerminationThoughAFeatureIsNever0) {
+  const Episodes episodes;
+  const auto rows = episodes.rows(0);
+  MatrixXd features = MatrixXd::Ones(4, std::ssize(rows)), differences = features;
+  VectorXd rewards(std::ssize(rows));
+  for (Index k = 0; k < rewards.size(); ++k) {
+    const auto& row = rows[static_cast<std::size_t>(k)];
+    const bool terminated = Episodes::end(static_cast<std::size_t>(k)) == EpisodeEnd::terminated;
+    features.col(k).head(3) = row.before;
+    differences.col(k).head(3) = row.before - kDiscount * row.after;
+    differences(3, k) = terminated ? 1.0 : 1.0 - kDiscount;
+    rewards[k] = row.reward;
+  }
+  for (const Method method : {Method::lstd, Method::bellman_residual}) {
+    const MatrixXd& instruments = method == Method::lstd ? features : differences;
+    const MatrixXd system = instruments * differences.transpose();
+    const VectorXd expected = system.partialPivLu().solve(instruments * rewards);
+    const ValueFit fit =
+        fit_value(WithConstant(), episodes.layout, episodes.log,
+                  {.discount = kDiscount, .method = method, .solve = {.ridge = 1e-12}});
+    EXPECT_LT((fit.weights - expected).norm(), 1e-9 * expected.norm());
+  }
+}
+
 TEST(Episodes, ASweepStartsEachEpisodeAfresh) {
   const Episodes episodes;
   // The action has no effect on the state, so a sweep of policy iteration is LSTD itself.

@@ -67,19 +67,14 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
 
 ValueEquations::~ValueEquations() = default;
 
-void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
-                         const Ref<const VectorXd>& next, bool terminated, bool starts_episode,
-                         double weight) {
-  states_.col(held_) = state;
-  if (terminated) {
-    nexts_.col(held_).setZero();
-  } else {
-    nexts_.col(held_) = next;
-  }
-  rewards_[held_] = reward;
-  root_weights_[held_] = std::sqrt(weight);
-  terminated_[static_cast<std::size_t>(held_)] = terminated ? 1 : 0;
-  starts_[static_cast<std::size_t>(held_)] = starts_episode ? 1 : 0;
+void ValueEquations::add(const Transition& row) {
+  const auto at = static_cast<std::size_t>(held_);
+  states_.col(held_) = row.state;
+  nexts_.col(held_) = row.next;
+  rewards_[held_] = row.reward;
+  root_weights_[held_] = std::sqrt(row.weight);
+  terminated_[at] = row.terminated ? 1 : 0;
+  starts_[at] = row.starts_episode ? 1 : 0;
   ++rows_;
   if (++held_ == block_) flush();
 }
@@ -90,6 +85,7 @@ void ValueEquations::flush() {
   auto next = next_features_.leftCols(held_);
   reservoir_.map_features(states_.leftCols(held_), features);
   reservoir_.map_features(nexts_.leftCols(held_), next);
+  // Nothing has a value after a termination, not even a feature that is never 0.
   for (Index i = 0; i < held_; ++i) {
     if (terminated_[static_cast<std::size_t>(i)] != 0) next.col(i).setZero();
   }

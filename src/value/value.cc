@@ -93,8 +93,11 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
   for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
     seen += block.steps();
     for (Index i = washed_out(block, options.washout); i + 1 < block.states.cols(); ++i) {
-      equations.add(block.states.col(i), block.reward(i), block.states.col(i + 1),
-                    block.terminated(i), block.first_in_episode + i == options.washout);
+      equations.add({.state = block.states.col(i),
+                     .reward = block.reward(i),
+                     .next = block.states.col(i + 1),
+                     .terminated = block.terminated(i),
+                     .starts_episode = block.first_in_episode + i == options.washout});
     }
   });
   require_rows(equations.rows(), options.washout, seen);
