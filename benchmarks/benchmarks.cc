@@ -124,8 +124,7 @@ void SearchExact(benchmark::State& state) {
   const Search f;
   waggle::PiecewiseLinearMaximiser maximise(300);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        maximise(f.b.data(), f.c.data(), f.w.data(), 300, 0.0, 0.0, -1.0, 1.0));
+    benchmark::DoNotOptimize(maximise({.b = f.b, .c = f.c, .w = f.w, .lower = -1.0, .upper = 1.0}));
   }
 }
 

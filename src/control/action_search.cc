@@ -213,9 +213,15 @@ double ActionSearch::sweep_coordinates(double value) {
         constant += scaled_weights_.dot(shifted_.head(n));
         slope += scaled_weights_.dot(column.head(n));
       }
-      const Maximum maximum =
-          maximiser_(shifted_.data(), column.data(), scaled_weights_.data(), kinked ? n : 0,
-                     constant, slope, space_.lower[i], space_.upper[i], half_width_);
+      const Index units = kinked ? n : 0;
+      const Maximum maximum = maximiser_({.b = shifted_.head(units),
+                                          .c = column.head(units),
+                                          .w = scaled_weights_.head(units),
+                                          .constant = constant,
+                                          .slope = slope,
+                                          .lower = space_.lower[i],
+                                          .upper = space_.upper[i],
+                                          .half_width = half_width_});
       if (maximum.value > value) {
         value = maximum.value;
         best_[i] = maximum.action;
