@@ -158,6 +158,50 @@ TEST(LeastSquares, ScalingTargetsScalesWeights) {
   EXPECT_LT((1000.0 * one.solve({0.1}).weights - thousand.solve({0.1}).weights).norm(), 1e-9);
 }
 
+TEST(LeastSquares, TheUnitOfTheTargetsMayBeAnything) {
+  const MatrixXd phi = MatrixXd::Random(9, 600);
+  const MatrixXd targets = MatrixXd::Random(2, 600);
+  const auto fit = [&](double unit, const RidgeOptions& options) {
+    LeastSquares equations(9, 2), others(9, 2);
+    equations.add(phi.leftCols(100), unit * targets.leftCols(100));
+    equations.add(phi.middleCols(100, 300), unit * targets.middleCols(100, 300));
+    others.add(phi.rightCols(200), unit * targets.rightCols(200));
+    equations.merge(others);
+    return equations.solve(options);
+  };
+  for (const RidgeOptions& options : {RidgeOptions{0.1}, RidgeOptions{.choose = true}}) {
+    const RidgeFit one = fit(1.0, options);
+    for (const double unit : {0x1p-900, 0x1p-600, 0x1p600, 0x1p900}) {
+      const RidgeFit other = fit(unit, options);
+      EXPECT_EQ(other.weights, unit * one.weights);
+      EXPECT_EQ(other.residual, unit * one.residual);
+      EXPECT_EQ(other.target_residuals, unit * one.target_residuals);
+      EXPECT_EQ(other.ridge, one.ridge);
+    }
+  }
+}
+
+TEST(LeastSquares, TargetsMayGrowBeyondAllBoundsOnTheWay) {
+  const MatrixXd phi = MatrixXd::Random(4, 600);
+  VectorXd targets = VectorXd::Random(600);
+  targets.head(300) *= 1e-180;  // which is nothing beside the others
+  LeastSquares growing(4), merged(4), late(4);
+  for (Index k = 0; k < 600; ++k) {
+    growing.add(phi.col(k), targets.segment(k, 1));
+    (k < 300 ? merged : late).add(phi.col(k), targets.segment(k, 1));
+  }
+  merged.merge(late);
+  targets.head(300).setZero();
+  LeastSquares whole(4);
+  whole.add(phi, targets.transpose());
+  const RidgeFit expected = whole.solve({0.1});
+  for (const LeastSquares* equations : {&growing, &merged}) {
+    const RidgeFit fit = equations->solve({0.1});
+    EXPECT_LT((fit.weights - expected.weights).norm(), 1e-13);
+    EXPECT_NEAR(fit.residual, expected.residual, 1e-14);
+  }
+}
+
 TEST(LeastSquares, BadInputIsNamed) {
   expect_error([] { LeastSquares(0); }, "features = 0");
   expect_error([] { LeastSquares(3, 0); }, "targets = 0");

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cmath>
 
 #include <waggle/value.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 #include "value/equations.h"
 
 namespace waggle {
@@ -40,8 +40,7 @@ double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout
                      Index washout) {
   require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
           weights.size(), reservoir.features());
-  double sum = 0.0;
-  Index count = 0;
+  RootMeanSquare errors;
   Index rows = 0;
   MatrixXd features;
   VectorXd state = VectorXd::Zero(reservoir.units());
@@ -52,13 +51,11 @@ double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout
     rows += block.steps();
     for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
       const double next = block.terminated(i) ? 0.0 : values[i + 1];
-      const double error = block.reward(i) + discount * next - values[i];
-      sum += error * error;
-      ++count;
+      errors.add(block.reward(i) + discount * next - values[i]);
     }
   });
-  require_rows(count, washout, rows);
-  return std::sqrt(sum / static_cast<double>(count));
+  require_rows(errors.count(), washout, rows);
+  return errors.value();
 }
 
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,

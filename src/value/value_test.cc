@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include <waggle/bee_world.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
 #include <waggle/value.h>
@@ -224,6 +225,52 @@ TEST(Value, BadInputIsNamed) {
   expect_error([&] { fit_value(reservoir, other, trajectory, {}); }, "2 input channels", "3");
   expect_error([&] { fit_value(reservoir, {}, trajectory, {}); }, "observations of size 1");
 }
+
+/// What is learnt from rewards in another unit is the same, in that unit: to the bit if the unit is
+/// a power of two, however large or small, and to rounding if it is not.
+class EveryUnitOfReward : public testing::TestWithParam<Method> {};
+
+TEST_P(EveryUnitOfReward, GivesTheSameValueInThatUnit) {
+  BeeWorld bees;
+  Simulation simulation(bees, 2, 100);
+  UniformPolicy random(simulation.spec().actions);
+  const Trajectory log = simulation.run(random, {.steps = 900}).trajectory;
+  const auto in_units_of = [&](double unit) {
+    Trajectory scaled(1, 0);
+    for (Index k = 0; k < log.steps(); ++k) {
+      scaled.append(unit * log.rewards()[k], log.actions().col(k), log.observations().col(k),
+                    log.end(k));
+    }
+    return scaled;
+  };
+  const InputLayout layout = InputLayout::of(simulation.spec());
+  // The reward is an input too, so that its scale is measured and folded into the network.
+  const EchoStateNetwork drawn({.units = 30, .members = 2, .direct_inputs = true}, layout.size());
+  const auto fit = [&](const Trajectory& experience) {
+    const EchoStateNetwork network = drawn.with_input_scaling(measure_inputs(layout, experience));
+    return fit_value(network, layout, experience, {.method = GetParam()});
+  };
+  const ValueFit plain = fit(log);
+  EXPECT_GT(plain.diagnostics.residual, 0.0);
+  for (const double unit : {0x1p-600, 0x1p-20, 0x1p30, 0x1p600}) {
+    const ValueFit scaled = fit(in_units_of(unit));
+    EXPECT_EQ(scaled.weights, unit * plain.weights) << unit;
+    EXPECT_EQ(scaled.diagnostics.residual, unit * plain.diagnostics.residual) << unit;
+    EXPECT_EQ(scaled.diagnostics.relative_ridge, plain.diagnostics.relative_ridge) << unit;
+    EXPECT_EQ(scaled.diagnostics.rank, plain.diagnostics.rank) << unit;
+  }
+  for (const double unit : {1e-170, 1e170}) {
+    const ValueFit scaled = fit(in_units_of(unit));
+    EXPECT_LT((scaled.weights / unit - plain.weights).norm(), 1e-6 * plain.weights.norm()) << unit;
+    EXPECT_NEAR(scaled.diagnostics.residual / unit, plain.diagnostics.residual, 1e-9) << unit;
+    EXPECT_NEAR(scaled.diagnostics.relative_ridge, plain.diagnostics.relative_ridge,
+                1e-9 * plain.diagnostics.relative_ridge)
+        << unit;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryUnitOfReward,
+                         testing::Values(Method::lstd, Method::bellman_residual));
 
 }  // namespace
 }  // namespace waggle
