@@ -31,7 +31,8 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
-/// A number that is none would live on in the state, and every action after it be arbitrary.
+/// Refuses NaN and ∞ at the door: once in the state they stay there, and every later action would
+/// be arbitrary.
 void require_percept(const InputLayout& layout, const Percept& percept) {
   require(!layout.reward || std::isfinite(percept.reward),
           "greedy policy: the reward is {}, must be finite", percept.reward);
