@@ -173,7 +173,7 @@ TEST(OnlineLearner, WarnsOfStepSizesAndOfTheLemma) {
   UniformPolicy random(simulation.spec().actions);
   OnlineOptions options = bee_options();
   options.value.update = OnlineUpdate::plain;
-  options.value.steps.power = 0.3;
+  options.value.step_sizes.power = 0.3;
   OnlineLearner learner(simulation.spec(), random, options);
   simulation.run(learner, {.steps = 300});
   ASSERT_EQ(learner.warnings().size(), 2u);
