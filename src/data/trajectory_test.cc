@@ -7,6 +7,7 @@
 #include <waggle/trajectory.h>
 
 #include "expect_error.h"
+#include "random_numbers.h"
 #include "toy.h"
 
 namespace waggle {
@@ -115,11 +116,12 @@ TEST(MeasureInputs, MeanAndSpreadOfEachChannel) {
 }
 
 TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
+  RandomNumbers numbers;
   const EchoStateNetwork reservoir(ReservoirOptions{.units = 8}, 1);
   const InputLayout layout{.reward = false};
   Trajectory trajectory(1, 0);
   for (int k = 0; k < 900; ++k) {  // longer than a block
-    trajectory.append(0.0, VectorXd::Random(1), VectorXd(0),
+    trajectory.append(0.0, numbers.vector(1), VectorXd(0),
                       k == 99 ? EpisodeEnd::truncated : EpisodeEnd::none);
   }
   MatrixXd states(8, 901);
@@ -142,7 +144,7 @@ TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
   }
   EXPECT_EQ(state, x);
 
-  const VectorXd weights = VectorXd::Random(8);
+  const VectorXd weights = numbers.vector(8);
   const VectorXd values = values_along(reservoir, layout, trajectory, VectorXd::Ones(8), weights);
   EXPECT_LT((values - states.leftCols(900).transpose() * weights).norm(), 1e-13);
   expect_error([&] { values_along(reservoir, layout, trajectory, VectorXd::Ones(8), one(0.0)); },
