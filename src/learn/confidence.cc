@@ -8,6 +8,8 @@
 #include <waggle/random.h>
 
 #include "control/action_search.h"
+#include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -26,6 +28,8 @@ MatrixXd deviation_factor(const Learnt& learnt, TrajectorySource& experience) {
   const Random random(0);
 
   const Index n = reservoir.features();
+  require_memory(matrix_bytes(7.0, static_cast<double>(n)),
+                 fmt::format("the standard error of a value over {} features", n));
   MatrixXd system = MatrixXd::Zero(n, n);
   MatrixXd gram = MatrixXd::Zero(n, n);
   MatrixXd states, nexts, features, next_features;
@@ -60,7 +64,7 @@ MatrixXd deviation_factor(const Learnt& learnt, TrajectorySource& experience) {
     linalg::add_outer_product(instruments, instruments, gram);
   });
 
-  // A ridge of 0 leaves a singular system singular; rounding is the least there is of one.
+  // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's size.
   const double ridge =
       std::max(learnt.value.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
   system.diagonal().array() += ridge;
