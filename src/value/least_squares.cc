@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/magnitude.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -27,6 +28,16 @@ void RidgeOptions::validate() const {
   require(smallest > 0.0 && smallest <= largest && std::isfinite(largest),
           "smallest = {}, largest = {}: the ridge's path must be positive, finite and in order",
           smallest, largest);
+}
+
+RidgeEdge FitDiagnostics::ridge_edge() const {
+  if (ridge_path.empty()) return RidgeEdge::none;
+  const double smallest = ridge_path.front().ridge;
+  const double largest = ridge_path.back().ridge;
+  if (smallest == largest) return RidgeEdge::none;  // there was nothing to choose
+  // λ itself is kept in other units and comes back with another last digit.
+  const auto is = [&](double end) { return std::abs(relative_ridge - end) <= 1e-9 * end; };
+  return is(smallest) ? RidgeEdge::smallest : is(largest) ? RidgeEdge::largest : RidgeEdge::none;
 }
 
 struct LeastSquares::State {
@@ -63,6 +74,9 @@ struct LeastSquares::State {
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
+  // The factor and, to solve it, a copy and the parts of its decomposition.
+  require_memory(matrix_bytes(6.0, static_cast<double>(features + targets)),
+                 fmt::format("least squares over {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }
 

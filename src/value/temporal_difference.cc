@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "core/magnitude.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -21,6 +22,8 @@ using Eigen::VectorXd;
 TdMoments::TdMoments(Index features, double discount) : discount_(discount) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
+  require_memory(matrix_bytes(2.0, static_cast<double>(features)),
+                 fmt::format("LSTD over {} features", features));
   system_.setZero(features, features);
   gram_.setZero(features, features);
   target_.setZero(features);
@@ -151,7 +154,7 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
   TdFit fit;
   fit.samples = members.front().whole.samples();
   fit.features = count * own + shared;
-  fit.rank = fit.features;
+  Index missing = 0;  // directions in which a member's system is singular
   fit.weights.setZero(fit.features);
   RidgeOptions ridge = options;
   if (options.choose) {
@@ -171,7 +174,7 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
       w = svd.v.leftCols(rank) * svd.values.head(rank).cwiseInverse().asDiagonal() *
           (svd.u.leftCols(rank).transpose() * problem.target);
       fit.singular = true;
-      fit.rank = std::min(fit.rank, fit.features - (n - rank));
+      missing += n - rank;
     }
     w.array() *= member.scale.array() / static_cast<double>(count);
     fit.weights.segment(i * own, own) = w.head(own);
@@ -183,6 +186,7 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
                                            ? 1.0 / solution.reciprocal_condition
                                            : std::numeric_limits<double>::infinity());
   }
+  fit.rank = std::min(fit.samples, std::max<Index>(fit.features - missing, 0));
   return fit;
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <waggle/value.h>
 
@@ -29,17 +31,70 @@ Index washed_out(const StateBlock& block, Index washout) {
   return std::clamp<Index>(washout - block.first_in_episode, 0, block.states.cols() - 1);
 }
 
+void require_weights(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights) {
+  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
+          weights.size(), reservoir.features());
+}
+
 void require_rows(Index rows, Index washout, Index of) {
   require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
 }
 
 }  // namespace
 
+ValueRange value_bounds(double lowest_reward, double highest_reward, double discount,
+                        bool terminates) {
+  require(std::isfinite(lowest_reward) && std::isfinite(highest_reward) &&
+              lowest_reward <= highest_reward,
+          "rewards from {} to {}: must be finite and in order", lowest_reward, highest_reward);
+  require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
+  ValueRange bounds{lowest_reward / (1.0 - discount), highest_reward / (1.0 - discount)};
+  if (terminates) {
+    bounds.lowest = std::min(bounds.lowest, 0.0);
+    bounds.highest = std::max(bounds.highest, 0.0);
+  }
+  return bounds;
+}
+
+double excess(const ValueRange& values, const ValueRange& bounds) {
+  // Written so that NaN counts as outside.
+  if (values.lowest >= bounds.lowest && values.highest <= bounds.highest) return 0.0;
+  const double beyond = std::max(bounds.lowest - values.lowest, values.highest - bounds.highest);
+  const double share = beyond / (bounds.highest - bounds.lowest);
+  return std::isnan(share) ? std::numeric_limits<double>::infinity() : share;
+}
+
+ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
+                       TrajectorySource& source, const Ref<const VectorXd>& weights,
+                       Index washout) {
+  require_weights(reservoir, weights);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  ValueRange range{infinity, -infinity};
+  Index count = 0;
+  Index rows = 0;
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+    rows += block.steps();
+    const Index skipped = washed_out(block, washout);
+    const Index judged = block.steps() - skipped;
+    if (judged == 0) return;
+    features.resize(reservoir.features(), judged);
+    reservoir.map_features(block.states.middleCols(skipped, judged), features);
+    const VectorXd values = features.transpose() * weights;
+    const bool finite = values.allFinite();
+    range.lowest = finite ? std::min(range.lowest, values.minCoeff()) : -infinity;
+    range.highest = finite ? std::max(range.highest, values.maxCoeff()) : infinity;
+    count += judged;
+  });
+  require_rows(count, washout, rows);
+  return range;
+}
+
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
                      Index washout) {
-  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
-          weights.size(), reservoir.features());
+  require_weights(reservoir, weights);
   RootMeanSquare errors;
   Index rows = 0;
   MatrixXd features;
