@@ -29,11 +29,14 @@ InputScaling InputScaling::by(VectorXd mean, const VectorXd& deviation) {
 InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
   require(columns.cols() >= 1, "scaling: there is no data to measure it from");
   const VectorXd mean = columns.rowwise().mean();
-  const MatrixXd off = columns.colwise() - mean;
   // In units of the channel's own size, whose squares neither vanish nor overflow.
-  const VectorXd unit = off.cwiseAbs().rowwise().maxCoeff().unaryExpr(&power_of_two);
-  const VectorXd variance = (unit.cwiseInverse().asDiagonal() * off).rowwise().squaredNorm() /
-                            static_cast<double>(columns.cols());
+  const VectorXd unit =
+      (columns.colwise() - mean).cwiseAbs().rowwise().maxCoeff().unaryExpr(&power_of_two);
+  const VectorXd squares = ((columns.colwise() - mean).array().colwise() / unit.array())
+                               .matrix()
+                               .rowwise()
+                               .squaredNorm();
+  const VectorXd variance = squares / static_cast<double>(columns.cols());
   return InputScaling::by(mean, unit.cwiseProduct(variance.cwiseSqrt()));
 }
 

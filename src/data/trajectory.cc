@@ -230,15 +230,17 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
     const VectorXd here = seen.rowwise().mean();
     const auto more = static_cast<double>(columns);
     const VectorXd apart = here - mean;
-    const MatrixXd off = seen.colwise() - here;
+    const VectorXd farthest = (seen.colwise() - here).cwiseAbs().rowwise().maxCoeff();
     for (Index i = 0; i < layout.size(); ++i) {
       Magnitude& magnitude = magnitudes[static_cast<std::size_t>(i)];
-      const double factor =
-          magnitude.admit(std::max(off.row(i).cwiseAbs().maxCoeff(), std::abs(apart[i])));
+      const double factor = magnitude.admit(std::max(farthest[i], std::abs(apart[i])));
       squares[i] *= factor * factor;
       unit[i] = magnitude.unit();
     }
-    squares += (unit.cwiseInverse().asDiagonal() * off).rowwise().squaredNorm() +
+    squares += ((seen.colwise() - here).array().colwise() / unit.array())
+                   .matrix()
+                   .rowwise()
+                   .squaredNorm() +
                apart.cwiseQuotient(unit).cwiseAbs2() * (count * more / (count + more));
     mean += apart * (more / (count + more));
     count += more;
