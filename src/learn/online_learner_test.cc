@@ -31,6 +31,17 @@ OnlineOptions bee_options() {
   return options;
 }
 
+/// Of what the optimum earns more than a random flight does, the share that `nectar` is. Bee
+/// World's optimum for γ = ½ is 1.631 by dynamic programming; random flights of this length have
+/// 0.94 to 1.04, so that they get shares of ±0.1.
+double share_of_optimum(double nectar) {
+  BeeWorld bees;
+  Simulation simulation(bees, 6);
+  UniformPolicy random(simulation.spec().actions);
+  const double by_chance = simulation.run(random, {.steps = 4000}).trajectory.rewards().mean();
+  return (nectar - by_chance) / (1.631 - by_chance);
+}
+
 class EveryOnlineUpdate : public testing::TestWithParam<OnlineUpdate> {};
 
 TEST_P(EveryOnlineUpdate, LearnsBeeWorldWhilePlaying) {
@@ -48,8 +59,8 @@ TEST_P(EveryOnlineUpdate, LearnsBeeWorldWhilePlaying) {
     EXPECT_FALSE(learner.burning_in());
     EXPECT_EQ(learner.value().steps(), 3000 - 20);
     const double nectar = simulation.run(learner, {.steps = 1000}).trajectory.rewards().mean();
-    // A random flight has 1.0, the optimum 1.63, and a tenth of the moves are random.
-    EXPECT_GT(nectar, GetParam() == OnlineUpdate::plain ? 1.0 : 1.45);
+    // A tenth of the moves are random. Measured: plain 0.76, whitened 0.86, recursive 0.93.
+    EXPECT_GT(share_of_optimum(nectar), GetParam() == OnlineUpdate::plain ? 0.6 : 0.75);
   }
 }
 
@@ -70,7 +81,11 @@ TEST(OnlineLearner, UnboundedActionsTakeTheirBoundsFromTheBurnIn) {
   simulation.run(learner, {.steps = 8000});
   EXPECT_TRUE(learner.actions().is_bounded());
   const double cost = -simulation.run(learner, {.steps = 2000}).trajectory.rewards().mean();
-  EXPECT_LT(cost, 3.0);  // π_0 has 12; the optimum with this much noise added about 2.1
+  Simulation other(market, 1);
+  const double initial_cost = -other.run(initial, {.steps = 8000}).trajectory.rewards().mean();
+  EXPECT_LT(cost, 3.0);  // the optimum with this much noise added has about 2.1
+  // π_0 has about 20; moves at random let the inventory wander off, at a cost of thousands.
+  EXPECT_LT(cost, 0.25 * initial_cost);
 }
 
 TEST(OnlineLearner, NothingHasValueAfterTermination) {
