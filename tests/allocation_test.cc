@@ -8,6 +8,7 @@
 #include <waggle/waggle.h>
 
 #include "plain_learner.h"
+#include "random_numbers.h"
 
 extern "C" void* __libc_malloc(std::size_t size);
 
@@ -47,14 +48,15 @@ TEST(Allocation, TheCounterCounts) {
 class EveryNetwork : public testing::TestWithParam<ReservoirOptions> {};
 
 TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
+  RandomNumbers numbers;
   const auto network = std::make_shared<EchoStateNetwork>(GetParam(), 2);
-  const MatrixXd z = MatrixXd::Random(2, 100);
+  const MatrixXd z = numbers.matrix(2, 100);
   MatrixXd states = MatrixXd::Zero(network->units(), 101);
   VectorXd next(network->units());
   EXPECT_EQ(count_allocations([&] { network->step(states.col(0), z.col(0), next); }), 0);
   EXPECT_EQ(count_allocations([&] { network->drive(z, states); }), 0);
 
-  const VectorXd weights = VectorXd::Random(network->units());
+  const VectorXd weights = numbers.vector(network->units());
   const Percept percept{.reward = 0.5, .observation = VectorXd(0)};
   VectorXd action(1);
   for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
@@ -76,9 +78,10 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
 }
 
 TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
+  RandomNumbers numbers;
   Model model;
-  model.deviation_factor = MatrixXd::Random(300, 300);
-  const VectorXd state = VectorXd::Random(300);
+  model.deviation_factor = numbers.matrix(300, 300);
+  const VectorXd state = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.standard_error(state); }), 0);
 }
 
@@ -91,7 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                     ReservoirOptions{.units = 50, .slowest_leak = 0.1}));
 
 TEST(Allocation, AnOnlineUpdateAllocatesNothing) {
-  const VectorXd features = VectorXd::Random(50), next = VectorXd::Random(50);
+  RandomNumbers numbers;
+  const VectorXd features = numbers.vector(50), next = numbers.vector(50);
   const MatrixXd sigma = MatrixXd::Identity(50, 50);
   for (const OnlineUpdate update :
        {OnlineUpdate::plain, OnlineUpdate::whitened, OnlineUpdate::recursive}) {

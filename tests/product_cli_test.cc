@@ -120,6 +120,30 @@ TEST_F(ProductCli, DiscreteActionsAnswerWithTheirLabels) {
   expect_refused("evaluate " + model + " bee-world", "does not fit", "'gain'", "'nectar'");
 }
 
+TEST_F(ProductCli, AnEpisodeIsWorthTheSameAfterAnother) {
+  // Two episodes of the same rows: a walk that takes the memory of the first into the second would
+  // give its rows other values.
+  std::string text = "episode,temp,push,gain\n";
+  for (int k = 0; k < 120; ++k) {
+    const int row = k % 60;
+    text += std::to_string(k / 60) + "," + std::to_string(std::sin(0.3 * row * row)) + "," +
+            std::to_string(std::cos(1.7 * row)) + "," + std::to_string(std::sin(0.9 * row)) + "\n";
+  }
+  const std::string log = write("twice.csv", text), model = path("twice.safetensors");
+  done("learn " + log + " --reward gain --action push --washout 0 --units 20 -o " + model);
+  done("evaluate " + model + " " + log + " --out " + path("out"));
+  std::istringstream rows(waggle::read(path("out/rows.csv")));
+  std::string line;
+  std::getline(rows, line);
+  ASSERT_EQ(line.rfind("row,reward,value,", 0), 0u) << line;
+  std::vector<double> values;
+  while (std::getline(rows, line)) {
+    values.push_back(std::stod(line.substr(line.find(',', line.find(',') + 1) + 1)));
+  }
+  ASSERT_EQ(values.size(), 120u);
+  for (std::size_t k = 0; k < 60; ++k) EXPECT_NEAR(values[k], values[k + 60], 1e-9) << k;
+}
+
 TEST_F(ProductCli, ActGoesOnAfterLinesItDoesNotUnderstand) {
   const std::string model = bee();
   const std::string input =

@@ -102,8 +102,10 @@ std::string learnt_table(const Model& model) {
       table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
                                           name_of(model.options.reservoir.activation),
                                           model.options.reservoir.seed));
-  text += table_line("fit", fmt::format("{} rows, {} features, rank {}, condition {:.1e}",
-                                        fit.samples, fit.features, fit.rank, fit.condition_number));
+  text += table_line("fit", fmt::format("{} rows, {} features, rank {}{}, condition {:.1e}",
+                                        fit.samples, fit.features, fit.rank,
+                                        fit.rank_deficient() ? " (the ridge decides the rest)" : "",
+                                        fit.condition_number));
   text += table_line(
       "ridge λ", fmt::format("{:.2e} ({:.1e} of the mean square{})", fit.ridge, fit.relative_ridge,
                              model.options.value.solve.choose ? ", cross-validated" : ""));

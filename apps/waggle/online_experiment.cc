@@ -22,7 +22,7 @@ struct OnlineEvaluation {
   Index washout = 100;
   double ridge = 1e-5;
   double cutoff = 1e-6;
-  StepSizes steps;
+  StepSizes step_sizes;
 };
 
 template <typename Visitor>
@@ -31,7 +31,7 @@ void describe(Visitor& v, OnlineEvaluation& o) {
   v("washout", o.washout);
   v("ridge", o.ridge);
   v("cutoff", o.cutoff);
-  v("steps", o.steps);
+  v("step_sizes", o.step_sizes);
 }
 
 namespace {
@@ -145,7 +145,7 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
     OnlineValue value(
         {.update = update,
          .discount = problem.discount,
-         .steps = task.steps,
+         .step_sizes = task.step_sizes,
          .cutoff = task.cutoff,
          // λ of one step, so that after all of them it is the batch's.
          .ridge = task.ridge * judge.second_moments().trace() / sigma.trace() * judge.rows()},
@@ -203,7 +203,9 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
   outcomes.resize(done);
   result.seeds = static_cast<int>(done);
   collect(outcomes, result);
-  for (const std::string& warning : task.steps.warnings()) result.warnings[warning] = result.seeds;
+  for (const std::string& warning : task.step_sizes.warnings()) {
+    result.warnings[warning] = result.seeds;
+  }
   const auto& rates = result.metrics[result.metrics.size() - 4].values;
   if (std::all_of(rates.begin(), rates.end(), [](double rate) { return rate <= 0.0; })) {
     result.warnings

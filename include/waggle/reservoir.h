@@ -37,7 +37,8 @@ class ReservoirSystem {
   virtual void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
                             Eigen::Ref<Eigen::MatrixXd> out) const;
 
-  /// The feature that is always 1, or −1 if there is none. LSTD's ridge leaves it alone, almost.
+  /// The feature that is always 1, or −1 if there is none. LSTD's ridge counts almost nothing for
+  /// it.
   virtual Eigen::Index constant_feature() const { return -1; }
 
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
@@ -133,7 +134,8 @@ class EchoStateNetwork final : public ReservoirSystem {
   /// Draws A, C and ζ. Rescaling A is exact to rounding: ‖A‖₂ is its largest singular value, the
   /// spectral radius its largest |eigenvalue|, each from a dense O(n³) decomposition. By Procedure
   /// 1 A is never formed: a step costs O(N m) instead of O((N + m)²). Throws Error for invalid
-  /// options, inputs < 1, members < 1, or a rescaling of an A that is zero.
+  /// options, inputs < 1, members < 1, a rescaling of an A that is zero, or more units than
+  /// memory is for.
   ///
   /// With several members, as many independent networks stand side by side in one state: an
   /// ensemble.

@@ -77,6 +77,37 @@ inline ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& l
   return fit_value(reservoir, layout, source, options, rewards);
 }
 
+/// An interval of values.
+struct ValueRange {
+  double lowest = 0.0;
+  double highest = 0.0;
+};
+
+/// The values that rewards in [lowest_reward, highest_reward] can add up to: that interval over
+/// 1 − γ, and 0 too if episodes terminate, since nothing follows then. Throws Error unless the
+/// rewards are finite and in order and γ is in [0, 1).
+ValueRange value_bounds(double lowest_reward, double highest_reward, double discount,
+                        bool terminates);
+
+/// How far values reach beyond the bounds, as a share of the bounds' width: 0 if they do not, ∞ if
+/// they do and the width is 0, or are not finite. A good fit may overshoot by a few
+/// hundredths; a value that no reward can give is a fit that went wrong.
+double excess(const ValueRange& values, const ValueRange& bounds);
+
+/// The values Wᵀφ(x_k) along the rows after the washout, from x = 0: the lowest and the highest, or
+/// −∞ and ∞ if one is not finite.
+/// Throws Error if the sizes differ or no row is left.
+ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
+                       TrajectorySource& source, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                       Eigen::Index washout = 0);
+inline ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
+                              const Trajectory& trajectory,
+                              const Eigen::Ref<const Eigen::VectorXd>& weights,
+                              Eigen::Index washout = 0) {
+  TrajectoryChunks source(trajectory);
+  return value_range(reservoir, layout, source, weights, washout);
+}
+
 /// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows after the washout, from
 /// x = 0. Throws Error if the sizes differ or no row is left.
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,

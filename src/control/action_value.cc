@@ -132,8 +132,15 @@ class NetworkValue final : public ActionValue {
       constant += scaled_weights_.dot(shifted_.head(n));
       slope += scaled_weights_.dot(along.head(n));
     }
-    return maximiser_(shifted_.data(), along.data(), scaled_weights_.data(), kinked ? n : 0,
-                      constant, slope, lower, upper, half_width);
+    const Index units = kinked ? n : 0;
+    return maximiser_({.b = shifted_.head(units),
+                       .c = along.head(units),
+                       .w = scaled_weights_.head(units),
+                       .constant = constant,
+                       .slope = slope,
+                       .lower = lower,
+                       .upper = upper,
+                       .half_width = half_width});
   }
 
  private:

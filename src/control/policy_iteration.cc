@@ -83,7 +83,12 @@ class Sweep {
       squares += error * error;
       const double weight = variance != nullptr ? variance->weight(before) : 1.0;
       if (variance != nullptr && !variance->is_fitted()) variance->add(before, error);
-      equations.add(before, transition.reward(), greedy.next, terminated, false, weight);
+      equations.add({.state = before,
+                     .reward = transition.reward(),
+                     .next = greedy.next,
+                     .terminated = terminated,
+                     .starts_episode = false,
+                     .weight = weight});
     };
     const Index rows =
         for_each_transition(search, source_, Random(0), Purpose::policy, state, visit);

@@ -11,6 +11,7 @@
 
 #include "expect_error.h"
 #include "plain_learner.h"
+#include "random_numbers.h"
 #include "toy.h"
 
 namespace waggle {
@@ -105,6 +106,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 class EveryGreedyPolicy : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryGreedyPolicy, SharedPreactivationChoosesAsTheDefinitionDoes) {
+  RandomNumbers numbers;
   const Case& c = GetParam();
   const InputLayout layout{.reward = true,
                            .action_size = c.space.size(),
@@ -117,7 +119,7 @@ TEST_P(EveryGreedyPolicy, SharedPreactivationChoosesAsTheDefinitionDoes) {
                                                   .direct_inputs = false,
                                                   .seed = 3},
                                  layout.size());
-  const VectorXd weights = VectorXd::Random(40);
+  const VectorXd weights = numbers.vector(40);
   const GreedyOptions options{.maximiser = Maximiser::sampled, .candidates = 37};
   GreedyPolicy fast(
       {std::make_shared<EchoStateNetwork>(network), layout, c.space, weights, options});
@@ -178,20 +180,21 @@ EchoStateNetwork rich_network(const InputLayout& layout, Activation activation) 
 }
 
 TEST(GreedyPolicy, ExactBeatsEverySampleOnScalarAndVectorActions) {
+  RandomNumbers numbers;
   for (const Index size : {1, 2}) {
     for (const Activation activation : {Activation::relu, Activation::identity}) {
       const InputLayout layout{.reward = true, .action_size = size, .observation_size = 1};
       const auto network = std::make_shared<EchoStateNetwork>(rich_network(layout, activation));
       const ActionSpace box =
           ActionSpace::box(VectorXd::Constant(size, -1.0), VectorXd::Constant(size, 2.0));
-      const VectorXd weights = VectorXd::Random(network->units());
+      const VectorXd weights = numbers.vector(network->units());
       GreedyPolicy exact({network, layout, box, weights, {.smoothing = 0.0}});
       GreedyPolicy sampled(
           {network, layout, box, weights, {.maximiser = Maximiser::sampled, .candidates = 100}});
       VectorXd action(size);
       double gain = 0.0;
       for (std::uint64_t k = 0; k < 30; ++k) {
-        const VectorXd start = VectorXd::Random(network->units()).cwiseAbs();
+        const VectorXd start = numbers.vector(network->units()).cwiseAbs();
         GreedyPolicy e({network, layout, box, weights, {.smoothing = 0.0}}, {}, start);
         GreedyPolicy s({network, layout, box, weights, {.maximiser = Maximiser::sampled}}, {},
                        start);
@@ -359,9 +362,10 @@ TEST(GreedyPolicy, BadInputIsNamed) {
 }
 
 TEST(GreedyPolicy, APerceptThatIsNotFiniteIsRefusedAndLeavesNoTrace) {
+  RandomNumbers numbers;
   const InputLayout layout{.reward = true, .observation_size = 1};
   const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(20, 3), layout.size());
-  const VectorXd weights = VectorXd::Random(20);
+  const VectorXd weights = numbers.vector(20);
   for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
     GreedyPolicy policy(
         {network, layout, ActionSpace::box(-1, 1), weights, {.maximiser = maximiser}});

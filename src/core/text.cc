@@ -85,7 +85,8 @@ std::vector<std::string> nearest_names(std::string_view name,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::string candidate = lower(candidates[i]);
     const std::size_t distance = edit_distance(wanted, candidate);
-    // Something must be left of it: every name of one letter is near every other.
+    // A distance of the whole length means that no character is left of the name: by that measure
+    // any two names of one letter would be near each other.
     if (distance <= limit && distance < std::max(wanted.size(), candidate.size()))
       near.emplace_back(distance, i);
   }

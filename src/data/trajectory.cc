@@ -2,10 +2,12 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
+#include <vector>
 
 #include <waggle/trajectory.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 #include "data/chunks.h"
 
 namespace waggle {
@@ -161,7 +163,8 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
 ExperienceSummary summarise(TrajectorySource& source) {
   ExperienceSummary summary;
   ChannelRanges& ranges = summary.ranges;
-  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
+  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update, in these units:
+  std::vector<Magnitude> magnitudes;
   const auto add = [&](Index channel, double value) {
     if (count[channel] == 0.0) ranges.minimum[channel] = ranges.maximum[channel] = value;
     count[channel] += 1.0;
@@ -169,7 +172,11 @@ ExperienceSummary summarise(TrajectorySource& source) {
     ranges.maximum[channel] = std::max(ranges.maximum[channel], value);
     const double off = value - ranges.mean[channel];
     ranges.mean[channel] += off / count[channel];
-    squares[channel] += off * (value - ranges.mean[channel]);
+    Magnitude& magnitude = magnitudes[static_cast<std::size_t>(channel)];
+    const double factor = magnitude.admit(off);
+    squares[channel] *= factor * factor;
+    squares[channel] +=
+        off / magnitude.unit() * ((value - ranges.mean[channel]) / magnitude.unit());
   };
   bool inside = false;  // an episode
   Index ended = 0;      // rows that end one
@@ -179,6 +186,7 @@ ExperienceSummary summarise(TrajectorySource& source) {
     if (count.size() == 0) {
       count.setZero(channels);
       squares.setZero(channels);
+      magnitudes.resize(static_cast<std::size_t>(channels));
       for (VectorXd* range : {&ranges.minimum, &ranges.maximum, &ranges.mean}) {
         range->setZero(channels);
       }
@@ -200,6 +208,9 @@ ExperienceSummary summarise(TrajectorySource& source) {
   });
   summary.cut_out = source.cut_out().value_or(ended == 0);
   ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
+  for (Index i = 0; i < count.size(); ++i) {
+    ranges.deviation[i] *= magnitudes[static_cast<std::size_t>(i)].unit();
+  }
   return summary;
 }
 
@@ -207,7 +218,9 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
   MatrixXd z;
   double count = 0.0;
   VectorXd mean = VectorXd::Zero(layout.size());
-  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)²
+  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)², in these units:
+  std::vector<Magnitude> magnitudes(static_cast<std::size_t>(layout.size()));
+  VectorXd unit(layout.size());
   for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
     require_fit(layout, chunk);
     z.resize(layout.size(), chunk.steps());
@@ -222,13 +235,23 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
     const VectorXd here = seen.rowwise().mean();
     const auto more = static_cast<double>(columns);
     const VectorXd apart = here - mean;
-    squares += (seen.colwise() - here).rowwise().squaredNorm() +
-               apart.cwiseAbs2() * (count * more / (count + more));
+    const VectorXd farthest = (seen.colwise() - here).cwiseAbs().rowwise().maxCoeff();
+    for (Index i = 0; i < layout.size(); ++i) {
+      Magnitude& magnitude = magnitudes[static_cast<std::size_t>(i)];
+      const double factor = magnitude.admit(std::max(farthest[i], std::abs(apart[i])));
+      squares[i] *= factor * factor;
+      unit[i] = magnitude.unit();
+    }
+    squares += ((seen.colwise() - here).array().colwise() / unit.array())
+                   .matrix()
+                   .rowwise()
+                   .squaredNorm() +
+               apart.cwiseQuotient(unit).cwiseAbs2() * (count * more / (count + more));
     mean += apart * (more / (count + more));
     count += more;
   });
   if (count == 0.0) return InputScaling::none(layout.size());
-  return InputScaling::by(mean, squares / count);
+  return InputScaling::by(mean, unit.cwiseProduct((squares / count).cwiseSqrt()));
 }
 
 double measure_input_bound(const InputLayout& layout, TrajectorySource& source,

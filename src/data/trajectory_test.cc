@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/random.h>
 #include <waggle/states.h>
 #include <waggle/trajectory.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"
+#include "random_numbers.h"
 #include "toy.h"
 
 namespace waggle {
@@ -128,11 +130,12 @@ TEST(ForEachBlock, AStateThatOverflowsNamesItsCause) {
 }
 
 TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
+  RandomNumbers numbers;
   const EchoStateNetwork reservoir(plain_reservoir(8), 1);
   const InputLayout layout{.reward = false};
   Trajectory trajectory(1, 0);
   for (int k = 0; k < 900; ++k) {  // longer than a block
-    trajectory.append(0.0, VectorXd::Random(1), VectorXd(0),
+    trajectory.append(0.0, numbers.vector(1), VectorXd(0),
                       k == 99 ? EpisodeEnd::truncated : EpisodeEnd::none);
   }
   MatrixXd states(8, 901);
@@ -155,11 +158,40 @@ TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
   }
   EXPECT_EQ(state, x);
 
-  const VectorXd weights = VectorXd::Random(8);
+  const VectorXd weights = numbers.vector(8);
   const VectorXd values = values_along(reservoir, layout, trajectory, VectorXd::Ones(8), weights);
   EXPECT_LT((values - states.leftCols(900).transpose() * weights).norm(), 1e-13);
   expect_error([&] { values_along(reservoir, layout, trajectory, VectorXd::Ones(8), one(0.0)); },
                "weights have size 1");
+}
+
+TEST(MeasureInputs, TheUnitOfAChannelMayBeAnything) {
+  // The deviation is a root of squares, which vanish at 1e-170 and overflow at 1e170.
+  const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 0};
+  const auto log = [](double unit) {
+    Trajectory result(1, 0);
+    Draws draws = Random(4).at(Purpose::user);
+    for (int k = 0; k < 500; ++k) {
+      result.append(unit * draws.normal(), VectorXd::Constant(1, draws.normal()), VectorXd(0));
+    }
+    return result;
+  };
+  const Trajectory plain = log(1.0);
+  const InputScaling expected = measure_inputs(layout, plain);
+  const ExperienceSummary summary = summarise(plain);
+  for (const double unit : {0x1p-1000, 0x1p-600, 0x1p600, 0x1p1000}) {
+    const Trajectory scaled = log(unit);
+    for (const Index rows : {7, 1000}) {
+      TrajectoryChunks chunks(scaled, rows);
+      TrajectoryChunks plain_chunks(plain, rows);
+      const InputScaling scaling = measure_inputs(layout, chunks);
+      EXPECT_EQ(scaling.spread[0], unit * measure_inputs(layout, plain_chunks).spread[0]);
+      EXPECT_DOUBLE_EQ(scaling.spread[1], expected.spread[1]);
+      EXPECT_EQ(summarise(chunks).ranges.deviation[0], unit * summary.ranges.deviation[0]);
+    }
+    const MatrixXd row = scaled.rewards().transpose();
+    EXPECT_DOUBLE_EQ(measure_scaling(row).spread[0], unit * expected.spread[0]);
+  }
 }
 
 }  // namespace

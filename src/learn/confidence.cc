@@ -9,6 +9,8 @@
 #include <waggle/random.h>
 
 #include "control/transitions.h"
+#include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -74,6 +76,9 @@ MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
   const ReservoirSystem& reservoir = *model.controller.reservoir;
   const ValueOptions& options = model.options.value;
   const bool improved = model.improvement && model.improvement->sweeps > 0;
+  const Index n = reservoir.features();
+  require_memory(matrix_bytes(7.0, static_cast<double>(n)),
+                 fmt::format("the standard error of a value over {} features", n));
   ActionSearch search(model.controller);
   Sums sums(reservoir, options);
   VectorXd state = VectorXd::Zero(reservoir.units());
@@ -87,9 +92,8 @@ MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
   sums.flush();
   MatrixXd& system = sums.system;
   MatrixXd& gram = sums.gram;
-  const Index n = reservoir.features();
 
-  // A ridge of 0 leaves a singular system singular; rounding is the least there is of one.
+  // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's size.
   const double ridge =
       std::max(model.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
   system.diagonal().array() += ridge;

@@ -112,6 +112,43 @@ TEST(Confidence, LooksWhereTheLearntPolicyGoes) {
                 covariance(learnt, states.leftCols(steps), states.leftCols(steps) - 0.6 * nexts));
 }
 
+/// Bee World in episodes of 25 rows that are truncated and terminate in turn.
+Trajectory flights_in_episodes() {
+  BeeWorld world;
+  Simulation simulation(world, 2);
+  UniformPolicy random(world.spec().actions);
+  const Trajectory whole = simulation.run(random, {.steps = 300}).trajectory;
+  Trajectory log(1, 0);
+  for (Index k = 0; k < whole.steps(); ++k) {
+    const EpisodeEnd end = k % 50 == 24   ? EpisodeEnd::truncated
+                           : k % 50 == 49 ? EpisodeEnd::terminated
+                                          : EpisodeEnd::none;
+    log.append(whole.rewards()[k], whole.actions().col(k), VectorXd(0), end);
+  }
+  return log;
+}
+
+TEST(Confidence, StartsEachEpisodeAfreshAndLooksAtNothingAfterItsTermination) {
+  LearnOptions options;
+  options.reservoir.units = 6;
+  options.reservoir.direct_inputs = true;
+  options.value = {.discount = 0.6, .solve = kRidge};
+  const Trajectory log = flights_in_episodes();
+  const Learnt learnt = learn_from_log(BeeWorld().spec(), log, options);
+  MatrixXd before(learnt.reservoir->units(), log.steps());
+  MatrixXd after = MatrixXd::Zero(before.rows(), before.cols());
+  VectorXd state = VectorXd::Zero(before.rows()), next = state, z(learnt.layout.size());
+  for (Index k = 0; k < log.steps(); ++k) {
+    learnt.layout.write(log.rewards()[k], log.actions().col(k), log.observations().col(k), z);
+    learnt.reservoir->step(state, z, next);
+    before.col(k) = state;
+    if (log.end(k) != EpisodeEnd::terminated) after.col(k) = next;
+    state = next;
+    if (log.end(k) != EpisodeEnd::none) state.setZero();
+  }
+  expect_factor(deviation_factor_of(learnt), covariance(learnt, before, before - 0.6 * after));
+}
+
 /// What it claims: refitted to fresh data of the same kind, the value scatters by that much.
 TEST(Confidence, IsHowMuchTheValueScatters) {
   MarketMaker market;

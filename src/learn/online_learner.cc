@@ -135,7 +135,7 @@ void OnlineLearner::end_episode(const Percept& percept) {
 std::vector<std::string> OnlineLearner::warnings() const {
   std::vector<std::string> found;
   if (options_.value.update == OnlineUpdate::recursive) return found;
-  found = options_.value.steps.warnings();
+  found = options_.value.step_sizes.warnings();
   if (burning_in()) return found;
   const auto& whitening = value_->whitening();
   const theory::LemmaConditions& conditions = whitening ? whitening->after : value_->conditions();

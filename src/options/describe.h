@@ -193,7 +193,7 @@ template <typename Visitor>
 void describe(Visitor& v, OnlineValueOptions& o) {
   v("update", o.update);
   v("discount", o.discount);
-  v("steps", o.steps);
+  v("step_sizes", o.step_sizes);
   v("average", o.average);
   v("cutoff", o.cutoff);
   v("ridge", o.ridge);

@@ -8,6 +8,7 @@
 #include <waggle/reservoir.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 #include "reservoir/activation.h"
 #include "reservoir/kernels.h"
@@ -86,6 +87,24 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
   matrix *= target == 0.0 ? 0.0 : target / current;
 }
 
+/// Of every member A, or what Procedure 1 has in its place, and one dense A twice more while it is
+/// drawn and rescaled by its decomposition.
+void require_memory_for(const ReservoirOptions& options, Index units, Index inputs) {
+  const auto n = static_cast<double>(units);
+  double bytes = 0.0;
+  if (options.procedure_one) {
+    bytes = 8.0 * static_cast<double>(options.procedure_one->features) *
+            static_cast<double>(inputs * (options.procedure_one->delay + 1)) * options.members;
+  } else {
+    const double kept = options.density < 1.0 ? 1.5 * options.density : 1.0;  // with its index
+    const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
+    bytes = matrix_bytes(options.members * kept + drawn, n);
+  }
+  require_memory(bytes, options.members == 1
+                            ? fmt::format("a reservoir of {} units", units)
+                            : fmt::format("{} reservoirs of {} units", options.members, units));
+}
+
 }  // namespace
 
 void ReservoirOptions::validate() const {
@@ -122,6 +141,7 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
   member_units_ =
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
   const Index n = member_units_;
+  require_memory_for(options, n, inputs);
   const Index direct = options.direct_inputs ? inputs + 1 : 0;
   input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());
@@ -204,7 +224,7 @@ EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
   const Index n = member_units_;
   require(n >= 1 && !blocks_.empty(), "a network of {} members of {} units: must have some",
           blocks_.size(), n);
-  require(members() <= units() / n,  // so that their product is a size, too
+  require(members() <= units() / n,  // a product could overflow
           "a network of {} members of {} units: the bias has only {} entries", members(), n,
           units());
   require(input_.rows() == units() && input_.cols() >= 1,

@@ -7,6 +7,7 @@
 #include <waggle/echo_state.h>
 
 #include "expect_error.h"
+#include "random_numbers.h"
 
 namespace waggle {
 namespace {
@@ -59,6 +60,7 @@ TEST(EchoState, LeaksSlowTheContraction) {
 }
 
 TEST(EchoState, TheBoundHoldsForEveryKindOfNetwork) {
+  RandomNumbers numbers;
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::identity}) {
     for (const double norm : {0.3, 0.95, 1.2}) {
       for (const bool spread : {false, true}) {
@@ -84,11 +86,11 @@ TEST(EchoState, TheBoundHoldsForEveryKindOfNetwork) {
         const auto distance = [&](const VectorXd& difference) {
           return std::sqrt(difference.head(n).cwiseAbs2().dot(weight));
         };
-        VectorXd one = VectorXd::Random(network.units());
-        VectorXd other = VectorXd::Random(network.units());
+        VectorXd one = numbers.vector(network.units());
+        VectorXd other = numbers.vector(network.units());
         VectorXd next_one(network.units()), next_other(network.units());
         for (int k = 0; k < 20; ++k) {
-          const VectorXd z = VectorXd::Random(2);
+          const VectorXd z = numbers.vector(2);
           network.step(one, z, next_one);
           network.step(other, z, next_other);
           const double before = distance(one - other);

@@ -8,6 +8,7 @@
 
 #include "expect_error.h"
 #include "plain_learner.h"
+#include "random_numbers.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {
@@ -45,6 +46,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 class EveryReservoir : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
+  RandomNumbers numbers;
   const Case& c = GetParam();
   for (const int n : {1, 7, 8, 50}) {
     ReservoirOptions options = plain_reservoir();
@@ -56,9 +58,9 @@ TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
     options.seed = 5;
     const EchoStateNetwork network(options, 3);
     const MatrixXd a = network.recurrent();
-    VectorXd x = VectorXd::Random(n);
+    VectorXd x = numbers.vector(n);
     x[0] = 0.0;  // zeros are skipped by the product and must not matter
-    const VectorXd z = VectorXd::Random(3);
+    const VectorXd z = numbers.vector(3);
     VectorXd next(n);
     network.step(x, z, next);
     const VectorXd pre = a * x + network.input() * z + network.bias();
@@ -77,6 +79,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
                                               Distribution::uniform}));
 
 TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
+  RandomNumbers numbers;
   ReservoirOptions options = plain_reservoir(20, 4);
   options.slowest_leak = 0.1;
   options.direct_inputs = true;
@@ -93,7 +96,7 @@ TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
   EXPECT_EQ(a.block(0, 20, 20, 43).norm() + a.bottomRows(3).norm(), 0.0);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const EchoStateNetwork scaled = network.with_input_scaling(scaling);
-  const VectorXd x = VectorXd::Random(63), z = VectorXd::Random(2);
+  const VectorXd x = numbers.vector(63), z = numbers.vector(2);
   VectorXd next(63);
   scaled.step(x, z, next);
   const VectorXd u = (z - scaling.mean).cwiseQuotient(scaling.spread);
@@ -115,8 +118,9 @@ TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
 }
 
 TEST(EchoStateNetwork, DriveRepeatsStep) {
+  RandomNumbers numbers;
   const EchoStateNetwork network(plain_reservoir(40), 2);
-  const MatrixXd z = MatrixXd::Random(2, 30);
+  const MatrixXd z = numbers.matrix(2, 30);
   MatrixXd states = MatrixXd::Zero(40, 31);
   network.drive(z, states);
   VectorXd x = VectorXd::Zero(40), next(40);
@@ -175,11 +179,12 @@ TEST(EchoStateNetwork, SeedDecidesEveryBit) {
 }
 
 TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
+  RandomNumbers numbers;
   const EchoStateNetwork network(plain_reservoir(20), 2);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const EchoStateNetwork scaled = network.with_input_scaling(scaling);
-  const VectorXd x = VectorXd::Random(20).cwiseAbs();
-  const VectorXd z = VectorXd::Random(2);
+  const VectorXd x = numbers.vector(20).cwiseAbs();
+  const VectorXd z = numbers.vector(2);
   VectorXd expected(20), got(20);
   network.step(x, (z - scaling.mean).cwiseQuotient(scaling.spread), expected);
   scaled.step(x, z, got);
@@ -187,13 +192,14 @@ TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
 }
 
 TEST(EchoStateNetwork, PermutingUnitsPermutesStates) {
+  RandomNumbers numbers;
   const EchoStateNetwork network(plain_reservoir(25), 2);
   Eigen::PermutationMatrix<Eigen::Dynamic> p(25);
   p.setIdentity();
   for (int i = 0; i < 25; ++i) std::swap(p.indices()[i], p.indices()[(7 * i + 3) % 25]);
   const EchoStateNetwork permuted(p * network.recurrent() * p.transpose(), p * network.input(),
                                   p * network.bias());
-  const MatrixXd z = MatrixXd::Random(2, 50);
+  const MatrixXd z = numbers.matrix(2, 50);
   MatrixXd states = MatrixXd::Zero(25, 51), permuted_states = MatrixXd::Zero(25, 51);
   network.drive(z, states);
   permuted.drive(z, permuted_states);
@@ -241,10 +247,11 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
 }
 
 TEST(Kernels, CandidateValuesAreTheSumOfActiveUnits) {
+  RandomNumbers numbers;
   for (const auto& [n, scale] : {std::pair{1, 1.0}, {9, 0.1}, {64, 10.0}, {200, 3.0}}) {
     for (const int count : {1, 31, 32, 100}) {
-      const VectorXd b = VectorXd::Random(n), c = VectorXd::Random(n), w = VectorXd::Random(n);
-      const VectorXd a = scale * VectorXd::Random(count);
+      const VectorXd b = numbers.vector(n), c = numbers.vector(n), w = numbers.vector(n);
+      const VectorXd a = scale * numbers.vector(count);
       VectorXd values(count);
       kernels::relu_candidate_values(b.data(), c.data(), w.data(), n, a.data(), count,
                                      values.data());

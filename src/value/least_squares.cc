@@ -5,6 +5,8 @@
 #include <waggle/least_squares.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -28,6 +30,16 @@ void RidgeOptions::validate() const {
           smallest, largest);
 }
 
+RidgeEdge FitDiagnostics::ridge_edge() const {
+  if (ridge_path.empty()) return RidgeEdge::none;
+  const double smallest = ridge_path.front().ridge;
+  const double largest = ridge_path.back().ridge;
+  if (smallest == largest) return RidgeEdge::none;  // there was nothing to choose
+  // λ itself is kept in other units and comes back with another last digit.
+  const auto is = [&](double end) { return std::abs(relative_ridge - end) <= 1e-9 * end; };
+  return is(smallest) ? RidgeEdge::smallest : is(largest) ? RidgeEdge::largest : RidgeEdge::none;
+}
+
 struct LeastSquares::State {
   State(Index features_, Index targets_)
       : features(features_),
@@ -36,6 +48,13 @@ struct LeastSquares::State {
         rows(kRows, features_ + targets_),
         update(features_ + targets_) {}
 
+  /// Measures the targets in a unit in which numbers up to `largest` can be squared.
+  void admit(double largest) {
+    const double ratio = magnitude.admit(largest);
+    if (ratio == 1.0) return;
+    factor.rightCols(targets) *= ratio;
+    rows.topRows(pending).rightCols(targets) *= ratio;
+  }
   void flush() {
     if (pending == 0) return;
     update(factor, rows.topRows(pending));
@@ -45,8 +64,9 @@ struct LeastSquares::State {
   Index features;
   Index targets;
   Index samples = 0;
-  MatrixXd factor;  // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
-  MatrixXd rows;    // the first `pending` rows are not yet in the factor
+  Magnitude magnitude;  // whose unit the targets in `factor` and `rows` are in
+  MatrixXd factor;      // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
+  MatrixXd rows;        // the first `pending` rows are not yet in the factor
   Index pending = 0;
   linalg::TriangularUpdate update;
 };
@@ -54,6 +74,9 @@ struct LeastSquares::State {
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
+  // The factor and, to solve it, a copy and the parts of its decomposition.
+  require_memory(matrix_bytes(6.0, static_cast<double>(features + targets)),
+                 fmt::format("least squares over {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }
 
@@ -80,11 +103,12 @@ void LeastSquares::add(const Ref<const MatrixXd>& features, const Ref<const Matr
   const Entry bad_target = first_non_finite(targets);
   require(bad_target.row < 0, "target {} of sample {} is not finite", bad_target.row,
           bad_target.column);
+  if (targets.size() > 0) s.admit(targets.cwiseAbs().maxCoeff());
   for (Index first = 0; first < features.cols();) {
     const Index count = std::min(kRows - s.pending, features.cols() - first);
     auto block = s.rows.middleRows(s.pending, count);
     block.leftCols(s.features) = features.middleCols(first, count).transpose();
-    block.rightCols(s.targets) = targets.middleCols(first, count).transpose();
+    block.rightCols(s.targets) = targets.middleCols(first, count).transpose() / s.magnitude.unit();
     s.pending += count;
     first += count;
     if (s.pending == kRows) s.flush();
@@ -100,6 +124,8 @@ void LeastSquares::merge(const LeastSquares& other) {
   State theirs = *other.state_;
   theirs.flush();
   s.flush();
+  s.admit(theirs.magnitude.unit() * theirs.factor.rightCols(theirs.targets).cwiseAbs().maxCoeff());
+  theirs.factor.rightCols(theirs.targets) *= theirs.magnitude.unit() / s.magnitude.unit();
   s.update(s.factor, theirs.factor);
   s.samples += theirs.samples;
 }
@@ -135,76 +161,115 @@ std::vector<double> ridge_path(const RidgeOptions& options) {
   return path;
 }
 
+namespace {
+
+/// min_W ‖R W − q‖² + λ‖W‖²: what is left of all the rows.
+struct Reduced {
+  MatrixXd r;     // n × n
+  MatrixXd q;     // n × targets, in `unit`
+  MatrixXd rest;  // what no W can explain, in `unit`
+  double unit;    // of the targets
+  double samples;
+  double mean_squared;  // mean over features of Σ φ²: what a relative λ is measured in
+};
+
+/// How well the singular values σ of R determine W.
+void judge(const VectorXd& sigma, FitDiagnostics& fit) {
+  const Index n = sigma.size();
+  const double rounding = static_cast<double>(std::max(n, fit.samples)) *
+                          std::numeric_limits<double>::epsilon() * sigma[0];
+  fit.rank = std::min<Index>((sigma.array() > rounding).count(), fit.samples);
+  fit.condition_number =
+      sigma[n - 1] > 0.0 ? sigma[0] / sigma[n - 1] : std::numeric_limits<double>::infinity();
+}
+
+/// The λ of the path with the least generalised cross-validation error,
+/// (residual²/N) / (1 − df/N)², from the coordinates of q in the singular basis alone.
+void choose_ridge(const Reduced& problem, const linalg::Svd& svd, const RidgeOptions& options,
+                  FitDiagnostics& fit) {
+  const VectorXd squared = svd.values.cwiseAbs2();
+  const VectorXd energy = (svd.u.transpose() * problem.q).rowwise().squaredNorm();
+  double best = std::numeric_limits<double>::infinity();
+  for (const double ridge : ridge_path(options)) {
+    const auto shrink = squared.array() / (squared.array() + ridge * problem.mean_squared);
+    const double misfit =
+        (energy.array() * (1.0 - shrink).square()).sum() + problem.rest.squaredNorm();
+    const double free = std::max(1e-3, 1.0 - shrink.sum() / problem.samples);
+    const double error = misfit / problem.samples / (free * free);
+    fit.ridge_path.push_back({ridge, error * problem.unit * problem.unit});
+    if (error < best) {
+      best = error;
+      fit.ridge = ridge * problem.mean_squared;
+    }
+  }
+}
+
+/// s/(s²+λ), but 0 for directions that neither the data nor λ determines.
+VectorXd ridge_filter(const VectorXd& sigma, double ridge, Index rank) {
+  VectorXd filter(sigma.size());
+  for (Index i = 0; i < sigma.size(); ++i) {
+    const double denominator = sigma[i] * sigma[i] + ridge;
+    const bool kept = (ridge > 0.0 || i < rank) && denominator > 0.0;
+    filter[i] = kept ? sigma[i] / denominator : 0.0;
+  }
+  return filter;
+}
+
+/// What the weights, for targets in `problem.unit`, leave of the equations.
+void measure_residuals(const Reduced& problem, RidgeFit& fit) {
+  const VectorXd misfit =
+      (problem.r * fit.weights - problem.q).colwise().squaredNorm().transpose() +
+      problem.rest.colwise().squaredNorm().transpose();
+  fit.target_residuals = problem.unit * (misfit / problem.samples).cwiseSqrt();
+  fit.residual = problem.unit * std::sqrt(misfit.sum() / problem.samples);
+}
+
+}  // namespace
+
 RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
   options.validate();
   require(samples() >= 1, "least squares: no samples to fit");
   State s = *state_;
   s.flush();
   const Index n = s.features;
-  const auto samples = static_cast<double>(s.samples);
-  const MatrixXd r = s.factor.topLeftCorner(n, n).triangularView<Eigen::Upper>();
-  const MatrixXd q = s.factor.topRightCorner(n, s.targets);
-  const MatrixXd rest = s.factor.bottomRightCorner(s.targets, s.targets)
-                            .triangularView<Eigen::Upper>();  // what no W can explain
+  Reduced problem{
+      .r = s.factor.topLeftCorner(n, n).triangularView<Eigen::Upper>(),
+      .q = s.factor.topRightCorner(n, s.targets),
+      .rest = s.factor.bottomRightCorner(s.targets, s.targets).triangularView<Eigen::Upper>(),
+      .unit = s.magnitude.unit(),
+      .samples = static_cast<double>(s.samples),
+      .mean_squared = 0.0};
 
   const bool by_svd = options.solver == Solver::svd || options.choose;
   linalg::Svd svd;
   if (by_svd) {
-    svd = linalg::svd(r);
+    svd = linalg::svd(problem.r);
   } else {
-    svd.values = linalg::singular_values(r);
+    svd.values = linalg::singular_values(problem.r);
   }
-  const VectorXd& sigma = svd.values;
-  const VectorXd squared = sigma.cwiseAbs2();
-  const double unit = squared.sum() / static_cast<double>(n);  // mean over features of Σ φ²
+  problem.mean_squared = svd.values.cwiseAbs2().sum() / static_cast<double>(n);
 
   RidgeFit fit;
   fit.options = options;
   fit.samples = s.samples;
   fit.features = n;
-  const double rounding = static_cast<double>(std::max(n, s.samples)) *
-                          std::numeric_limits<double>::epsilon() * sigma[0];
-  fit.rank = (sigma.array() > rounding).count();
-  fit.condition_number =
-      sigma[n - 1] > 0.0 ? sigma[0] / sigma[n - 1] : std::numeric_limits<double>::infinity();
-  fit.ridge = options.scale == RidgeScale::relative ? options.ridge * unit : options.ridge;
-  if (options.choose) {
-    // GCV: (residual²/N) / (1 − df/N)², from the coordinates of q in the singular basis alone.
-    const VectorXd energy = (svd.u.transpose() * q).rowwise().squaredNorm();
-    double best = std::numeric_limits<double>::infinity();
-    for (const double ridge : ridge_path(options)) {
-      const auto shrink = squared.array() / (squared.array() + ridge * unit);
-      const double misfit = (energy.array() * (1.0 - shrink).square()).sum() + rest.squaredNorm();
-      const double free = std::max(1e-3, 1.0 - shrink.sum() / samples);
-      const double error = misfit / samples / (free * free);
-      fit.ridge_path.push_back({ridge, error});
-      if (error < best) {
-        best = error;
-        fit.ridge = ridge * unit;
-      }
-    }
-  }
+  judge(svd.values, fit);
+  fit.ridge =
+      options.scale == RidgeScale::relative ? options.ridge * problem.mean_squared : options.ridge;
+  if (options.choose) choose_ridge(problem, svd, options, fit);
+  fit.relative_ridge = problem.mean_squared > 0.0 ? fit.ridge / problem.mean_squared : 0.0;
 
-  fit.relative_ridge = unit > 0.0 ? fit.ridge / unit : 0.0;
-
-  VectorXd filter(n);
-  for (Index i = 0; i < n; ++i) {
-    const double denominator = squared[i] + fit.ridge;
-    const bool kept = (fit.ridge > 0.0 || i < fit.rank) && denominator > 0.0;
-    filter[i] = kept ? sigma[i] / denominator : 0.0;
-  }
-  fit.degrees_of_freedom = filter.dot(sigma);
+  const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
+  fit.degrees_of_freedom = filter.dot(svd.values);
   if (!by_svd && (fit.ridge > 0.0 || fit.rank == n)) {
-    fit.weights = solve_triangular(r, q, fit.ridge);
+    fit.weights = solve_triangular(problem.r, problem.q, fit.ridge);
   } else {
     // Also for a singular factor at λ = 0, where back substitution would divide by rounding noise.
-    if (!by_svd) svd = linalg::svd(r);
-    fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * q));
+    if (!by_svd) svd = linalg::svd(problem.r);
+    fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
   }
-  const VectorXd misfit = (r * fit.weights - q).colwise().squaredNorm().transpose() +
-                          rest.colwise().squaredNorm().transpose();
-  fit.target_residuals = (misfit / samples).cwiseSqrt();
-  fit.residual = std::sqrt(misfit.sum() / samples);
+  measure_residuals(problem, fit);
+  fit.weights *= problem.unit;
   return fit;
 }
 
