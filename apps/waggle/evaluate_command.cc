@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -114,12 +115,12 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   GreedyPolicy greedy = loaded.policy();
   const auto total = static_cast<double>(steps * episodes);
   Score learnt, initial;
-  {
+  run_interruptibly([&] {
     ProgressLine progress("evaluate", "steps", 2.0 * total);
     learnt = score(built_in, greedy, steps, episodes, seed, limit, progress, 0.0);
     initial = score(built_in, *built_in.initial, steps, episodes, seed,
                     RolloutOptions().divergence_limit, progress, total);
-  }
+  });
   const BuiltIn::Optimum optimum = built_in.optimum(loaded.options.value.discount);
 
   ordered_json result = start_json("evaluation", repeat);
@@ -246,7 +247,8 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
     }
   }();
   heed_interrupts();
-  const LogEvaluation evaluation = evaluate_on_log(loaded, log, seed, out.empty() ? 0 : log.rows());
+  const LogEvaluation evaluation = run_interruptibly(
+      [&] { return evaluate_on_log(loaded, log, seed, out.empty() ? 0 : log.rows()); });
   ordered_json result = start_json("log-evaluation", repeat);
   result["model"] = model.string();
   result["logs"] = targets;
@@ -273,6 +275,8 @@ void EvaluateCommand::run() {
   const toml::table options = merge(config.apply(), flags);
   require(steps >= 1, "--steps {}: must be at least 1", steps);
   require(episodes >= 1, "--episodes {}: must be at least 1", episodes);
+  require(episodes <= std::numeric_limits<Index>::max() / 2 / steps,
+          "--steps {} and --episodes {}: too many", steps, episodes);
   const Model loaded = load_model(model);
   if (is_built_in(targets.front())) {
     require(targets.size() == 1, "one environment at a time, not {}", listed(targets));
@@ -299,7 +303,6 @@ void add_evaluate(CLI::App& app) {
                    "on an environment: how many, each with a seed of its own")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the environment, and of random candidates")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_option("--out", options->out, "directory for results.json and the data as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

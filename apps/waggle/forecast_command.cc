@@ -14,6 +14,7 @@
 #include "files/atomic_file.h"
 #include "forecast_run.h"
 #include "logs/csv.h"
+#include "progress.h"
 #include "repeat_command.h"
 #include "reservoir_flags.h"
 #include "results.h"
@@ -175,14 +176,17 @@ void ForecastCommand::run() {
     require_output(out / "predictions.csv", {file});
   }
   const Series series = read_series(file, columns);
-  const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
+  heed_interrupts();
+  const std::string where = fmt::format("'{}'", file.string());
+  const ForecastRun result =
+      run_interruptibly([&] { return run_forecast(series, where, complete); });
   ordered_json all = to_json(result, series, repeat);
   if (!out.empty()) {
     write_file(out / "predictions.csv", to_csv(result, series));
     all["figures"].push_back({{"name", "predictions"}, {"file", "predictions.csv"}});
     write_file(out / "results.json", to_text(all));
   }
-  print(json ? to_text(all) : to_table(result, series, fmt::format("'{}'", file.string())));
+  print(json ? to_text(all) : to_table(result, series, where));
 }
 
 }  // namespace
@@ -192,12 +196,9 @@ void add_forecast(CLI::App& app) {
       "forecast", "Forecast a time series, beside persistence and linear autoregression");
   auto options = std::make_shared<ForecastCommand>();
   command->add_option("series", options->file, "CSV file with a header line")->required();
-  command
-      ->add_option("--column", options->columns,
-                   "name of the column to forecast; repeat it for several at once")
-      ->required()
-      ->expected(1)
-      ->take_all();
+  take_list(command->add_option("--column", options->columns,
+                                "name of the column to forecast; repeat it for several at once"))
+      ->required();
   command->add_option("--horizon", options->options.horizon, "steps ahead")->capture_default_str();
   command->add_option("--closed-loop", options->options.closed_loop,
                       "also run freely for so many steps from where training ends, fed on its own "

@@ -1,6 +1,7 @@
 #include "learn_command.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "environments.h"
 #include "evaluate_log.h"
@@ -162,13 +164,14 @@ class WatchedLog final : public TrajectorySource {
   }
   /// From here on an interruption waits for the end of a sweep.
   void keep() { worth_keeping_ = true; }
+  bool worth_keeping() const { return worth_keeping_; }
 
  private:
   Log& log_;
   std::unique_ptr<ProgressLine> line_;
   int pass_ = 0;
   Eigen::Index rows_ = 0;
-  bool worth_keeping_ = false;
+  std::atomic<bool> worth_keeping_ = false;  // set by the work, read by who watches it
 };
 
 /// The one place that learns.
@@ -180,11 +183,15 @@ Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions o
     watched.keep();  // a sweep has been finished
     return interrupted();
   };
-  const Learnt learnt = learn_from_log(spec, watched, options);
-  watched.keep();
-  Provenance provenance;
-  provenance.sources = logs;
-  return make_model(learnt, spec, watched, provenance);
+  return run_interruptibly(
+      [&] {
+        const Learnt learnt = learn_from_log(spec, watched, options);
+        watched.keep();
+        Provenance provenance;
+        provenance.sources = logs;
+        return make_model(learnt, spec, watched, provenance);
+      },
+      [&watched] { return !watched.worth_keeping(); });
 }
 
 /// What a reader of the results wants to know first, then everything the model says of itself.
@@ -234,6 +241,19 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
   return figures;
 }
 
+/// Refuses, before the log is read, what the memory cannot hold: A of every network and, beside it,
+/// first the moments of five folds, then what it takes to say how sure the value is.
+void require_room(const LearnOptions& options) {
+  const auto members = static_cast<double>(options.reservoir.members);
+  const auto n = static_cast<double>(options.reservoir.units);
+  if (options.reservoir.procedure_one) return;
+  const double moments = (options.value.solve.choose ? 10.0 : 2.0) * members * n * n;
+  const double confidence = 6.0 * members * n * members * n;
+  require_memory(
+      members * n * n + std::max(moments, confidence),
+      fmt::format("units = {}, members = {}", options.reservoir.units, options.reservoir.members));
+}
+
 void LearnCommand::run() {
   const toml::table given = merge(config.apply(), flags);
   LearnOptions options = default_learner();
@@ -242,6 +262,7 @@ void LearnCommand::run() {
   options.validate();
   require(options.rounds == 1 && options.optimism == 0.0,
           "rounds and optimism are for learning by acting; a log is one round");
+  require_room(options);
   const LogOptions reading = log_options(options.value.washout);
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
@@ -262,7 +283,7 @@ void LearnCommand::run() {
   require_own(out);
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
-  Log log(logs, reading);
+  Log log = run_interruptibly([&] { return Log(logs, reading); });
   const Model model = learn_model(logs, log, options);
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
@@ -293,31 +314,22 @@ void add_learn(CLI::App& app) {
                    "CSV, NumPy (.npy, .npz) or Minari (.hdf5) files; patterns in quotes")
       ->required();
   command->add_option("--reward", options->reward, "column of the reward")->required();
-  command->add_option("--action", options->actions, "column of the action, or several: a,b")
+  take_list(
+      command->add_option("--action", options->actions, "column of the action, or several: a,b"))
       ->required()
-      ->expected(1)
-      ->take_all()
       ->delimiter(',');
-  command
-      ->add_option("--observe", options->observe,
-                   "columns observed: a,b. Not given: all that are nothing else")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option("--observe", options->observe,
+                                "columns observed: a,b. Not given: all that are nothing else"))
       ->delimiter(',');
   command->add_flag("--observe-nothing", options->observe_nothing,
                     "the reward is all there is to see");
-  command
-      ->add_option("--action-bounds", options->action_bounds,
-                   "lower,upper for all actions, or a pair for each. Not given: those of the log")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option(
+                "--action-bounds", options->action_bounds,
+                "lower,upper for all actions, or a pair for each. Not given: those of the log"))
       ->delimiter(',');
-  command
-      ->add_option("--choices", options->choices,
-                   "the choices of a discrete action in their order: off,on. Not given: those of "
-                   "the log")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option("--choices", options->choices,
+                                "the choices of a discrete action in their order: off,on. Not "
+                                "given: those of the log"))
       ->delimiter(',');
   command->add_flag("--discrete", options->discrete, "the action is a choice, though numeric");
   command->add_flag("--continuous", options->continuous,
@@ -330,9 +342,7 @@ void add_learn(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--truncated", options->truncated, "column of rows that end the record")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "draws the reservoir")
-      ->check(require_whole)
-      ->capture_default_str();
+  command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
   command->add_option("-o,--out", options->out, "the model to write, as safetensors");
   command->add_option("--results", options->results,
                       "directory for results.json and the data of figures as CSV");

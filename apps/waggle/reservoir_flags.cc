@@ -4,10 +4,8 @@ namespace waggle::app {
 
 void SupervisedFlags::add_reservoir(CLI::App& command) {
   config_.add(command, &flags_);
-  command.add_option("--seed", seed_, "draws the reservoir")
-      ->check(require_whole)
-      ->capture_default_str();
-  flags_.add(command, ReservoirOptions(), "reservoir", "Reservoir (default)");
+  command.add_option("--seed", seed_, "draws the reservoir")->capture_default_str();
+  flags_.add(command, SupervisedOptions().reservoir, "reservoir", "Reservoir (default)");
 }
 
 void SupervisedFlags::add_fit(CLI::App& command) {

@@ -132,7 +132,7 @@ class EchoStateNetwork final : public ReservoirSystem {
   /// Draws A, C and ζ. Rescaling A is exact to rounding: ‖A‖₂ is its largest singular value, the
   /// spectral radius its largest |eigenvalue|, each from a dense O(n³) decomposition. By Procedure
   /// 1 A is never formed: a step costs O(N m) instead of O((N + m)²). Throws Error for invalid
-  /// options, inputs < 1, or a rescaling of an A that is zero.
+  /// options, inputs < 1, a rescaling of an A that is zero, or more than the memory holds.
   EchoStateNetwork(const ReservoirOptions& options, Eigen::Index inputs);
 
   /// From given weights. Throws Error if the sizes differ or an entry is not finite.

@@ -30,10 +30,10 @@ struct NetworkShape {
 
 template <typename Visitor>
 void describe(Visitor& v, NetworkShape& o) {
-  v("members", o.members);
-  v("member_units", o.member_units);
-  v("activation", o.activation);
-  v("has_constant", o.has_constant);
+  v("members", o.members, "networks side by side");
+  v("member_units", o.member_units, "of each");
+  v("activation", o.activation, "of the units");
+  v("has_constant", o.has_constant, "whether the last unit is 1");
 }
 
 struct Fit {
@@ -45,10 +45,10 @@ struct Fit {
 
 template <typename Visitor>
 void describe(Visitor& v, Fit& o) {
-  v("diagnostics", o.diagnostics);
-  v("singular", o.singular);
-  v("divergence_limit", o.divergence_limit);
-  v("warnings", o.warnings);
+  v("diagnostics", o.diagnostics, "how well determined it is");
+  v("singular", o.singular, "whether LSTD's system was");
+  v("divergence_limit", o.divergence_limit, "where a run has left the experience behind");
+  v("warnings", o.warnings, "for a person");
 }
 
 }  // namespace model_file
@@ -258,6 +258,17 @@ std::string json_text(const Options& options) {
   return to_json(options).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// A reader of this format refuses an option it does not know, and the first ones did not know
+/// these. So they are written only where they say something.
+std::string options_text(const LearnOptions& options) {
+  nlohmann::ordered_json json = to_json(options);
+  const nlohmann::ordered_json usual = to_json(LearnOptions());
+  for (const char* added : {"smallest_ridge", "largest_ridge"}) {
+    if (json["value"][added] == usual["value"][added]) json["value"].erase(added);
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 const std::string& find_metadata(const Safetensors& content, const std::string& key) {
   const auto found = content.metadata.find(key);
   require(found != content.metadata.end(), "metadata '{}' is missing", key);
@@ -341,7 +352,7 @@ std::string serialise(const Model& model) {
       {"format_version", std::to_string(kModelFormatVersion)},
       {"waggle_version", WAGGLE_VERSION},
       {"environment", json_text(model.environment)},
-      {"options", json_text(model.options)},
+      {"options", options_text(model.options)},
       {"seed", std::to_string(model.options.reservoir.seed)},
       {"network", json_text(model_file::NetworkShape{static_cast<Index>(weights.recurrent.size()),
                                                      weights.member_units, weights.activation,

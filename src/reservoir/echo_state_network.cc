@@ -8,6 +8,7 @@
 #include <waggle/reservoir.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
 #include "reservoir/weights.h"
@@ -85,6 +86,24 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
   matrix *= target == 0.0 ? 0.0 : target / current;
 }
 
+/// Refuses a network, of so many units a member, that the memory cannot hold.
+void require_room(const ReservoirOptions& options, Index member_units, Index inputs) {
+  const auto members = static_cast<double>(options.members);
+  const auto n = static_cast<double>(member_units);
+  const auto d = static_cast<double>(inputs);
+  if (const auto& procedure = options.procedure_one) {
+    const double delayed = d * static_cast<double>(procedure->delay);
+    require_memory(members * (static_cast<double>(procedure->features) * delayed + n * d),
+                   fmt::format("members = {}, features = {}, delay = {}", options.members,
+                               procedure->features, procedure->delay));
+    return;
+  }
+  // One A is drawn at a time, dense, with as much again for its rotation and its norm.
+  const double kept = options.density < 1.0 ? 1.5 * options.density * n * n : n * n;
+  require_memory(members * (kept + n * d) + 2.0 * n * n,
+                 fmt::format("units = {}, members = {}", options.units, options.members));
+}
+
 }  // namespace
 
 void ReservoirOptions::validate() const {
@@ -122,6 +141,7 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
   const Index n = member_units_;
   const Index direct = options.direct_inputs ? inputs + 1 : 0;
+  require_room(options, n, inputs);
   input_.setZero(options.members * n + direct, inputs);
   bias_.setZero(input_.rows());
   for (Index member = 0; member < options.members; ++member) {

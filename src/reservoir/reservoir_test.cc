@@ -161,6 +161,14 @@ TEST(EchoStateNetwork, WeightsFollowTheirDistribution) {
   EXPECT_NEAR(gaussian.array().square().mean(), 0.0025, 5 * 0.0025 * std::sqrt(2.0 / n));
 }
 
+TEST(EchoStateNetwork, WhatTheMemoryCannotHoldIsRefusedBeforehand) {
+  ReservoirOptions options{.units = 100'000, .members = 100'000};
+  expect_error([&] { EchoStateNetwork(options, 1); }, "units = 100000, members = 100000",
+               "would need about 8000", "GB of memory");
+  options.procedure_one = ProcedureOne{.features = 100'000, .delay = 10'000, .input_bound = 1.0};
+  expect_error([&] { EchoStateNetwork(options, 100); }, "features = 100000", "GB of memory");
+}
+
 TEST(EchoStateNetwork, SeedDecidesEveryBit) {
   const ReservoirOptions options{.units = 30, .seed = 9};
   const EchoStateNetwork one(options, 2), two(options, 2);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/memory.h"
 
 namespace waggle {
 
@@ -59,9 +60,14 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
     const Index members = averaged ? network->members() : 1;
     own_ = averaged ? network->member_units() : reservoir.features();
     shared_ = reservoir.features() - members * own_;
+    const Index folds = options_.solve.choose ? kFolds : 1;
+    const auto size = static_cast<double>(own_ + shared_);
+    // Two matrices each, and some more to solve with.
+    require_memory((2.0 * static_cast<double>(members * folds) + 4.0) * size * size,
+                   fmt::format("the moments of {} × {} features", members, own_ + shared_));
     const TdMoments empty(own_ + shared_, options_.discount);
     folds_.assign(static_cast<std::size_t>(members),
-                  std::vector<TdMoments>(options_.solve.choose ? kFolds : 1, empty));
+                  std::vector<TdMoments>(static_cast<std::size_t>(folds), empty));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <waggle/least_squares.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -24,7 +25,8 @@ void RidgeOptions::validate() const {
   require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
           ridge);
   require(smallest > 0.0 && smallest <= largest && std::isfinite(largest),
-          "smallest = {}, largest = {}: the ridge's path must be positive, finite and in order",
+          "smallest_ridge = {}, largest_ridge = {}: the ridge's path must be positive, finite and "
+          "in order",
           smallest, largest);
 }
 
@@ -54,6 +56,8 @@ struct LeastSquares::State {
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
+  const auto size = static_cast<double>(features) + static_cast<double>(targets);
+  require_memory(3.0 * size * size, fmt::format("the least squares of {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }
 

@@ -8,6 +8,7 @@
 #include <waggle/temporal_difference.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -20,6 +21,8 @@ using Eigen::VectorXd;
 TdMoments::TdMoments(Index features, double discount) : discount_(discount) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
+  const auto size = static_cast<double>(features);
+  require_memory(2.0 * size * size, fmt::format("the moments of {} features", features));
   system_.setZero(features, features);
   gram_.setZero(features, features);
   target_.setZero(features);
