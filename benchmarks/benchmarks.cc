@@ -77,7 +77,12 @@ void Step(benchmark::State& state) {
 /// The whole decision: preactivation, 100 candidate values, the best, and the step it leads to.
 void GreedyDecision(benchmark::State& state) {
   const auto esn = std::make_shared<EchoStateNetwork>(network(300));
-  waggle::GreedyPolicy policy({esn, {.reward = true}, waggle::ActionSpace::box(-0.1, 0.1), RandomNumbers(4).vector(300), {.maximiser = waggle::Maximiser::sampled, .candidates = 100}}, {}, typical_state(*esn));
+  waggle::GreedyPolicy policy({esn,
+                               {.reward = true},
+                               waggle::ActionSpace::box(-0.1, 0.1),
+                               RandomNumbers(4).vector(300),
+                               {.maximiser = waggle::Maximiser::sampled, .candidates = 100}},
+                              {}, typical_state(*esn));
   const waggle::Percept percept{.reward = 1.0, .observation = VectorXd(0)};
   VectorXd action(1);
   std::uint64_t k = 0;

@@ -26,18 +26,18 @@ const std::vector<Room> kRooms = {
     {"data", {"spaces", "environment", "scaling", "trajectory"}},
     {"env", {"bee_world", "market_maker", "series"}},
     {"reference", {"reference/bee_world", "reference/market_maker"}},
-    {"reservoir", {"reservoir", "echo_state", "states"}},
+    {"reservoir", {"activation", "reservoir", "echo_state", "states"}},
     {"theory", {"theory/hidden_markov", "theory/lemma", "theory/mean_flow"}},
     {"value", {"temporal_difference", "value", "online_value"}},
     {"control", {"controller", "policy", "policy_iteration", "optimal_flight_policy"}},
     {"environments", {"environments"}},
     {"learn",
      {"rollout", "model", "learner", "presets", "evaluation", "online", "supervised", "forecast"}},
-    {"options", {"names", "describe"}},
     {"files", {}},
     {"logs", {"log"}},
-    {"models", {"model_file"}},
     {"export", {"export"}},
+    {"options", {"names", "describe", "describe_problems"}},
+    {"models", {"model_file"}},
 };
 /// The reference is an independent judge: it sees what environments are, and nothing else.
 const std::set<std::string> kSeenByReference = {"core", "data", "env", "reference"};

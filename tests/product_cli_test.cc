@@ -191,7 +191,7 @@ TEST_F(ProductCli, AClosedPipeIsNoFailureOfTheLoop) {
 
 TEST_F(ProductCli, AnInterruptionKeepsTheRowsSoFar) {
   const std::string command = "timeout --preserve-status -s INT 0.5 " WAGGLE_COMMAND
-                              " simulate bee-world --steps 1000000000 -o " +
+                              " simulate bee-world --steps 20000000 -o " +
                               path("log.csv") + " 2>" + path("err") + " >/dev/null; echo $? >" +
                               path("code");
   EXPECT_EQ(std::system(command.c_str()), 0);

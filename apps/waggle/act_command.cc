@@ -109,7 +109,6 @@ void add_act(CLI::App& app) {
   command->add_option("--format", options->format, "of the lines: json or csv")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_flag("--resume", options->resume,
                     "start in the state where training ended, not in an episode's first");

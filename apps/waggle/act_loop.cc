@@ -7,8 +7,8 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "files/json.h"
 #include "logs/csv.h"
-#include "options/json.h"
 
 namespace waggle::app {
 

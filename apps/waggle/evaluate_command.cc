@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -69,13 +70,17 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   const EnvironmentSpec spec = built_in.environment->spec();
   heed_interrupts();
   GreedyPolicy greedy = loaded.policy();
-  ScoreOptions scoring = {
-      .steps = steps, .runs = episodes, .seed = seed, .divergence_limit = loaded.divergence_limit};
-  ProgressLines lines("steps");
-  const PolicyScore learnt = score_policy(*built_in.environment, greedy, scoring, lines.callback());
-  scoring.divergence_limit = RolloutOptions().divergence_limit;
-  const PolicyScore initial =
-      score_policy(*built_in.environment, *built_in.initial, scoring, lines.callback());
+  const auto score = [&](Policy& policy, double divergence_limit) {
+    return run_interruptibly([&] {
+      ProgressLines lines("steps");
+      return score_policy(
+          *built_in.environment, policy,
+          {.steps = steps, .runs = episodes, .seed = seed, .divergence_limit = divergence_limit},
+          lines.callback());
+    });
+  };
+  const PolicyScore learnt = score(greedy, loaded.divergence_limit);
+  const PolicyScore initial = score(*built_in.initial, RolloutOptions().divergence_limit);
   std::optional<BuiltIn::Optimum> optimum;
   if (built_in.optimum) optimum = built_in.optimum(loaded.options.value.discount);
 
@@ -144,6 +149,7 @@ std::string to_table(const Model& model, const LogEvaluation& e) {
                                      e.action_difference[i], e.action_deviation[i]));
     }
   }
+  for (const std::string& warning : e.warnings) text += fmt::format("  ! {}\n", warning);
   return text;
 }
 
@@ -155,6 +161,8 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
   json["mean_reward"] = e.mean_reward;
   json["bellman_error"] = e.bellman_error;
   json["greedy_bellman_error"] = e.greedy_bellman_error;
+  json["values"] = {{"lowest", e.lowest_value}, {"highest", e.highest_value}};
+  json["warnings"] = e.warnings;
   json["calibration"] = {{"rows", e.with_return},
                          {"slope", e.slope},
                          {"intercept", e.intercept},
@@ -205,9 +213,11 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
     }
   }();
   heed_interrupts();
-  ProgressLines lines("rows");
-  const LogEvaluation evaluation = evaluate_on_log(
-      loaded, log, {.seed = seed, .kept_rows = out.empty() ? 0 : log.rows()}, lines.callback());
+  const LogEvaluation evaluation = run_interruptibly([&] {
+    ProgressLines lines("rows");
+    return evaluate_on_log(loaded, log, {.seed = seed, .kept_rows = out.empty() ? 0 : log.rows()},
+                           lines.callback());
+  });
   ordered_json result = start_json("log-evaluation", repeat);
   result["model"] = model.string();
   result["logs"] = targets;
@@ -234,6 +244,8 @@ void EvaluateCommand::run() {
   const toml::table options = merge(config.apply(), flags);
   require(steps >= 1, "--steps {}: must be at least 1", steps);
   require(episodes >= 1, "--episodes {}: must be at least 1", episodes);
+  require(episodes <= std::numeric_limits<Index>::max() / 2 / steps,
+          "--steps {} and --episodes {}: too many", steps, episodes);
   const Model loaded = load_model(model);
   if (is_environment(targets.front())) {
     require(targets.size() == 1, "one environment at a time, not {}", listed(targets));
@@ -262,7 +274,6 @@ void add_evaluate(CLI::App& app) {
                    "on an environment: how many, each with a seed of its own")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the environment, and of random candidates")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_option("--out", options->out, "directory for results.json and the data as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

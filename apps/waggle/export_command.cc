@@ -81,7 +81,6 @@ void add_export(CLI::App& app) {
       ->required();
   command->add_option("--precision", options->precision, "float or double")->capture_default_str();
   command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_flag("--json", options->json, "print the sizes as JSON");
   options->config.add(*command);

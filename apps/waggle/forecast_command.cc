@@ -192,7 +192,8 @@ void ForecastCommand::run() {
   }
   const Series series = read_series(file, columns);
   heed_interrupts();
-  const ForecastRun result = run_and_show_progress(series, complete);
+  const ForecastRun result =
+      run_interruptibly([&] { return run_and_show_progress(series, complete); });
   ordered_json all = to_json(result, series, repeat);
   if (!out.empty()) {
     write_file(out / "predictions.csv", to_csv(result, series));
@@ -209,12 +210,9 @@ void add_forecast(CLI::App& app) {
       "forecast", "Forecast a time series, beside persistence and linear autoregression");
   auto options = std::make_shared<ForecastCommand>();
   command->add_option("series", options->file, "CSV file with a header line")->required();
-  command
-      ->add_option("--column", options->columns,
-                   "name of the column to forecast; repeat it for several at once")
-      ->required()
-      ->expected(1)
-      ->take_all();
+  take_list(command->add_option("--column", options->columns,
+                                "name of the column to forecast; repeat it for several at once"))
+      ->required();
   command->add_option("--horizon", options->options.horizon, "steps ahead")->capture_default_str();
   command->add_option("--closed-loop", options->options.closed_loop,
                       "also run freely for so many steps from where training ends, fed on its own "

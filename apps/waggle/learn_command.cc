@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -123,12 +125,55 @@ std::string preset_list() {
   return text;
 }
 
-/// The one place that learns.
-Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options) {
-  ProgressLines lines("rows");
-  Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = lines.callback()});
-  learnt.provenance.sources = logs;
-  return learnt;
+void say_saved(const std::filesystem::path& out) {
+  fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
+             out.string());
+}
+
+/// What was learnt so far, kept by the thread that learns for the one that watches it.
+class SoFar {
+ public:
+  void keep(const Model& model, double sweeps) {
+    const std::scoped_lock lock(mutex_);
+    model_ = model;
+    model_->improvement = Improvement{static_cast<Index>(sweeps), PolicyIterationEnd::stopped};
+  }
+  std::optional<Model> model() {
+    const std::scoped_lock lock(mutex_);
+    return model_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Model> model_;
+};
+
+/// The one place that learns. If it is interrupted in the middle of a long computation, what was
+/// learnt until then is saved as `out`.
+Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
+                  const std::filesystem::path& out) {
+  SoFar so_far;
+  const auto learn = [&]() -> Model {
+    ProgressLines lines("rows");
+    const ProgressCallback show = lines.callback();
+    const auto progress = [&](const Progress& progress) {
+      if (progress.model != nullptr) so_far.keep(*progress.model, progress.done);
+      return show(progress);
+    };
+    Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = progress});
+    learnt.provenance.sources = logs;
+    return learnt;
+  };
+  const auto save_so_far = [&] {
+    std::optional<Model> model = so_far.model();
+    if (!model) return true;
+    model->provenance.sources = logs;
+    model->warnings.emplace_back("learning was stopped early");
+    save_model(out, *model);
+    say_saved(out);
+    return true;
+  };
+  return run_interruptibly(learn, save_so_far);
 }
 
 /// What a reader of the results wants to know first, then everything the model says of itself.
@@ -205,8 +250,8 @@ void LearnCommand::run() {
   require_own(out);
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
-  Log log(logs, reading);
-  const Model model = learn_model(logs, log, options);
+  Log log = run_interruptibly([&] { return Log(logs, reading); });
+  const Model model = learn_model(logs, log, options, out);
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
   if (!results.empty()) {
@@ -214,8 +259,7 @@ void LearnCommand::run() {
     write_file(results / "results.json", to_text(result));
   }
   if (interrupted()) {
-    fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
-               out.string());
+    say_saved(out);
   }
   if (json) {
     print(to_text(result));
@@ -236,31 +280,22 @@ void add_learn(CLI::App& app) {
                    "CSV, NumPy (.npy, .npz) or Minari (.hdf5) files; patterns in quotes")
       ->required();
   command->add_option("--reward", options->reward, "column of the reward")->required();
-  command->add_option("--action", options->actions, "column of the action, or several: a,b")
+  take_list(
+      command->add_option("--action", options->actions, "column of the action, or several: a,b"))
       ->required()
-      ->expected(1)
-      ->take_all()
       ->delimiter(',');
-  command
-      ->add_option("--observe", options->observe,
-                   "columns observed: a,b. Not given: all that are nothing else")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option("--observe", options->observe,
+                                "columns observed: a,b. Not given: all that are nothing else"))
       ->delimiter(',');
   command->add_flag("--observe-nothing", options->observe_nothing,
                     "the reward is all there is to see");
-  command
-      ->add_option("--action-bounds", options->action_bounds,
-                   "lower,upper for all actions, or a pair for each. Not given: those of the log")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option(
+                "--action-bounds", options->action_bounds,
+                "lower,upper for all actions, or a pair for each. Not given: those of the log"))
       ->delimiter(',');
-  command
-      ->add_option("--choices", options->choices,
-                   "the choices of a discrete action in their order: off,on. Not given: those of "
-                   "the log")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option("--choices", options->choices,
+                                "the choices of a discrete action in their order: off,on. Not "
+                                "given: those of the log"))
       ->delimiter(',');
   command->add_flag("--discrete", options->discrete, "the action is a choice, though numeric");
   command->add_flag("--continuous", options->continuous,
@@ -277,9 +312,7 @@ void add_learn(CLI::App& app) {
       ->add_option("--preset", options->preset,
                    "what the options below start from: " + preset_list())
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "draws the reservoir")
-      ->check(require_whole)
-      ->capture_default_str();
+  command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
   command->add_option("-o,--out", options->out, "the model to write, as safetensors");
   command->add_option("--results", options->results,
                       "directory for results.json and the data of figures as CSV");

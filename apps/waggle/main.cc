@@ -1,8 +1,9 @@
-#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -33,6 +34,7 @@
 #include "reproduce.h"
 #include "series_command.h"
 #include "simulate_command.h"
+#include "usage.h"
 
 namespace waggle::app {
 
@@ -43,13 +45,6 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
-constexpr int kInterrupted = 130;
-
-/// Parser messages may run over several lines; a message here is one.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
 
 /// What `reproduce` and `compare` share.
 struct ExperimentCommand {
@@ -62,11 +57,6 @@ struct ExperimentCommand {
   void add_options(CLI::App& command, const std::string& seeds_help = "how many seeds to run") {
     command.add_option("--seeds", options.seeds, seeds_help)->capture_default_str();
     command.add_option("--first-seed", options.first_seed, "the first of them")
-        ->check([](const std::string& text) {
-          return text.find_first_not_of("0123456789") == std::string::npos
-                     ? std::string()
-                     : fmt::format("{} must be a whole number that is not negative", text);
-        })
         ->capture_default_str();
     command.add_option("--threads", options.threads, "0: as many as the machine has")
         ->capture_default_str();
@@ -88,7 +78,13 @@ struct ExperimentCommand {
       shown = what;
       line->update(done);
     };
-    const std::vector<ExperimentResult> results = run_experiments(options, progress);
+    std::atomic<bool> some_done = false;
+    const auto watched = [&](const std::string& what, int done, int total) {
+      if (done > 0) some_done = true;
+      progress(what, done, total);
+    };
+    const std::vector<ExperimentResult> results = run_interruptibly(
+        [&] { return run_experiments(options, watched); }, [&] { return !some_done; });
     line.reset();
     if (interrupted()) {
       fmt::print(stderr,
@@ -191,12 +187,14 @@ int run(int argc, char** argv) {
   add_series(app);
   add_play(app);
   add_manual(app);
+  add_help(app);
+  check_numbers(app);
   try {
     if (!parse(app, argc, argv)) return kDone;
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "waggle: {} (see waggle --help)\n", one_line(error.what()));
+    fmt::print(stderr, "waggle: {}\n", usage_fault(app, error));
     return kBadInput;
   } catch (const Error& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
@@ -204,6 +202,12 @@ int run(int argc, char** argv) {
   } catch (const Interrupted&) {
     fmt::print(stderr, "waggle: interrupted; there was nothing to save yet\n");
     return kInterrupted;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "waggle: out of memory; fewer units or members need less of it\n");
+    return kFailed;
+  } catch (const std::filesystem::filesystem_error& error) {
+    fmt::print(stderr, "waggle: '{}': {}\n", error.path1().string(), error.code().message());
+    return kFailed;
   } catch (const std::exception& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kFailed;

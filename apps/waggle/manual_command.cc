@@ -69,6 +69,7 @@ std::vector<std::string> argument_words(const CLI::App& command) {
   std::vector<std::string> result;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_positional()) continue;
+    if (option->get_name() == "command") return command_names(*command.get_parent());
     const auto found = words.find(option->get_name());
     if (found != words.end()) {
       result.insert(result.end(), found->second.begin(), found->second.end());

@@ -102,6 +102,11 @@ std::string learnt_table(const Model& model) {
       table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
                                           name_of(model.options.reservoir.activation),
                                           model.options.reservoir.seed));
+  const Index left_out = from.rows - fit.samples;
+  if (left_out > 0) {
+    text += table_line("left out", fmt::format("{} rows: the first {} of each episode (washout)",
+                                               left_out, model.options.value.washout_rows()));
+  }
   text += table_line("fit", fmt::format("{} rows, {} features, rank {}{}, condition {:.1e}",
                                         fit.samples, fit.features, fit.rank,
                                         fit.rank_deficient() ? " (the ridge decides the rest)" : "",

@@ -6,9 +6,7 @@ namespace waggle::app {
 
 void SupervisedFlags::add_reservoir(CLI::App& command) {
   config_.add(command, &flags_);
-  command.add_option("--seed", seed_, "draws the reservoir")
-      ->check(require_whole)
-      ->capture_default_str();
+  command.add_option("--seed", seed_, "draws the reservoir")->capture_default_str();
   flags_.add(command, presets::forecasting().reservoir, "reservoir", "Reservoir (default)");
 }
 

@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
+#include <waggle/activation.h>
 #include <waggle/scaling.h>
 
 namespace waggle {
@@ -46,7 +47,6 @@ class ReservoirSystem {
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
 };
 
-enum class Activation { relu, tanh, identity };
 enum class Distribution { uniform, gaussian };
 
 /// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1

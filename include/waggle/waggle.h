@@ -1,7 +1,9 @@
 #pragma once
 
+#include <waggle/activation.h>
 #include <waggle/bee_world.h>
 #include <waggle/controller.h>
+#include <waggle/describe.h>
 #include <waggle/echo_state.h>
 #include <waggle/environment.h>
 #include <waggle/environments.h>
@@ -15,7 +17,9 @@
 #include <waggle/market_maker.h>
 #include <waggle/model.h>
 #include <waggle/model_file.h>
+#include <waggle/names.h>
 #include <waggle/online.h>
+#include <waggle/online_value.h>
 #include <waggle/optimal_flight_policy.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>

@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include <waggle/activation.h>
+
 #include "core/check.h"
-#include "reservoir/activation.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/describe.h>
 #include <waggle/environments.h>
 #include <waggle/rollout.h>
 
 #include "expect_error.h"
-#include "options/describe.h"
 
 namespace waggle {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reservoir/activation.h"
+#include <waggle/activation.h>
 
 namespace waggle {
 

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cmath>
 
+#include <waggle/activation.h>
 #include <waggle/export.h>
 
 #include "core/check.h"
@@ -10,7 +11,6 @@
 #include "export/export_c_step_text.h"
 #include "export/export_c_text.h"
 #include "files/atomic_file.h"
-#include "reservoir/activation.h"
 
 namespace waggle {
 

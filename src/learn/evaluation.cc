@@ -8,6 +8,7 @@
 
 #include "control/transitions.h"
 #include "core/check.h"
+#include "learn/impossible_values.h"
 #include "learn/watched_source.h"
 
 namespace waggle {
@@ -235,6 +236,11 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
   const Rows& rows = gathered.rows;
   result.mean_reward = std::accumulate(rows.reward.begin(), rows.reward.end(), 0.0) /
                        static_cast<double>(rows.reward.size());
+  const bool terminates = std::count(rows.end.begin(), rows.end.end(), EpisodeEnd::terminated) > 0;
+  const std::string fault =
+      impossible_values({result.lowest_value, result.highest_value}, model.ranges,
+                        model.options.value.discount, terminates);
+  if (!fault.empty()) result.warnings.push_back(fault);
   const std::vector<double> realised = returns(rows, model.options.value.discount);
   calibrate(rows, realised, result);
   const std::size_t before = realised.size() - result.by_row.size();

@@ -11,6 +11,7 @@
 #include "core/check.h"
 #include "learn/action_bounds.h"
 #include "learn/confidence.h"
+#include "learn/impossible_values.h"
 #include "learn/watched_source.h"
 #include "linalg/dense.h"
 
@@ -157,10 +158,12 @@ class Learner {
     const LearnRound& last = result_.rounds.back();
     result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
     warn();
-    if (!options_.fit.confidence || stopped_) return;
+    if (stopped_) return;
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
     experience.keep();
+    judge_values(experience);
+    if (!options_.fit.confidence) return;
     result_.deviation_factor = deviation_factor(result_, experience);
     if (!result_.has_confidence()) {
       result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
@@ -183,6 +186,7 @@ class Learner {
     result_.divergence_limit = divergence_limit(summary.ranges, result_.controller.actions.size());
     result_.provenance.rows = summary.rows;
     result_.provenance.episodes = summary.episodes;
+    ended_ = summary.terminated > 0;
     if (result_.controller.weights.size() == 0 && !needs_no_bounds(options_)) {
       result_.controller.actions =
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
@@ -233,6 +237,16 @@ class Learner {
     return !stopped_;
   }
 
+  /// Values that no rewards can add up to are a sign of extrapolation.
+  void judge_values(TrajectorySource& experience) {
+    const Controller& controller = result_.controller;
+    const ValueOptions& options = result_.options.value;
+    const ValueRange values = value_range(*controller.reservoir, controller.layout, experience,
+                                          controller.weights, options.washout_rows());
+    const std::string fault = impossible_values(values, result_.ranges, options.discount, ended_);
+    if (!fault.empty()) result_.warnings.push_back(fault);
+  }
+
   void warn() {
     const Index samples = result_.diagnostics.samples;
     const Index features = result_.diagnostics.features;
@@ -241,6 +255,13 @@ class Learner {
       warnings.push_back(fmt::format(
           "{} rows for {} features: the ridge decides the rest; use fewer units or more data",
           samples, features));
+    }
+    const RidgeEdge edge = result_.diagnostics.ridge_edge();
+    if (options_.fit.value.solve.choose && edge != RidgeEdge::none) {
+      const bool smallest = edge == RidgeEdge::smallest;
+      warnings.push_back(fmt::format("λ was chosen at the {} end of its range: give a {} {}",
+                                     smallest ? "lower" : "upper", smallest ? "smaller" : "larger",
+                                     smallest ? "smallest_ridge" : "largest_ridge"));
     }
     if (result_.singular) {
       warnings.emplace_back("LSTD's system was singular: its minimum-norm solution was taken");
@@ -265,6 +286,7 @@ class Learner {
   const LearnOptions options_;
   const LearnWith& with_;
   bool stopped_ = false;
+  bool ended_ = false;  // some episode terminated
   std::optional<EchoStateNetwork> drawn_;
   Learnt result_;
 };

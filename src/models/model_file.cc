@@ -31,10 +31,10 @@ struct NetworkShape {
 
 template <typename Visitor>
 void describe(Visitor& v, NetworkShape& o) {
-  v("members", o.members);
-  v("member_units", o.member_units);
-  v("activation", o.activation);
-  v("has_constant", o.has_constant);
+  v("members", o.members, "networks side by side");
+  v("member_units", o.member_units, "of each");
+  v("activation", o.activation, "of the units");
+  v("has_constant", o.has_constant, "whether the last unit is 1");
 }
 
 struct Fit {
@@ -46,10 +46,10 @@ struct Fit {
 
 template <typename Visitor>
 void describe(Visitor& v, Fit& o) {
-  v("diagnostics", o.diagnostics);
-  v("singular", o.singular);
-  v("divergence_limit", o.divergence_limit);
-  v("warnings", o.warnings);
+  v("diagnostics", o.diagnostics, "how well determined it is");
+  v("singular", o.singular, "whether LSTD's system was");
+  v("divergence_limit", o.divergence_limit, "where a run has left the experience behind");
+  v("warnings", o.warnings, "for a person");
 }
 
 }  // namespace model_file
@@ -289,10 +289,10 @@ void require_format(const Safetensors& content) {
 }
 
 /// The options of a learner that acts are those of the fit and those of collecting, in one table.
-nlohmann::ordered_json learning_json(const Model& model) {
+std::string learning_text(const Model& model) {
   nlohmann::ordered_json json = to_json(model.options);
   if (model.collected) json.update(to_json(*model.collected));
-  return json;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void read_learning(const std::string& text, Model& model) {
@@ -370,8 +370,7 @@ std::string serialise(const Model& model) {
       {"format_version", std::to_string(kModelFormatVersion)},
       {"waggle_version", WAGGLE_VERSION},
       {"environment", json_text(model.environment)},
-      {"options",
-       learning_json(model).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)},
+      {"options", learning_text(model)},
       {"seed", std::to_string(model.options.reservoir.seed)},
       {"network", json_text(model_file::NetworkShape{static_cast<Index>(weights.recurrent.size()),
                                                      weights.member_units, weights.activation,

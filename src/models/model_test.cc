@@ -55,6 +55,18 @@ TEST(Model, KeepsEverythingItKnows) {
   EXPECT_EQ(loaded.scaling->spread, model.scaling->spread);
   EXPECT_EQ(loaded.ranges.deviation, model.ranges.deviation);
 
+  // The first readers of this format know nothing of these, so they are there if they say
+  // something.
+  const auto options_in = [](const Model& one) {
+    return parse_safetensors(serialise(one), "model").metadata.at("options");
+  };
+  EXPECT_EQ(options_in(model).find("smallest_ridge"), std::string::npos);
+  EXPECT_EQ(options_in(model).find("\"seed\""), std::string::npos);
+  model.options.value.solve.smallest = 1e-14;
+  EXPECT_NE(options_in(model).find("\"smallest_ridge\":1e-14"), std::string::npos);
+  EXPECT_EQ(options_in(model).find("largest_ridge"), std::string::npos);
+  EXPECT_EQ(parse_model(serialise(model), "model").options.value.solve.smallest, 1e-14);
+
   const Model market_model = market().model;
   const Model market_loaded = parse_model(serialise(market_model), "model");
   EXPECT_EQ(market_loaded.collected->final_exploration->epsilon, 0.25);

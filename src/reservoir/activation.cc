@@ -1,6 +1,6 @@
-#include "reservoir/activation.h"
-
 #include <cmath>
+
+#include <waggle/activation.h>
 
 #include "reservoir/kernels.h"
 

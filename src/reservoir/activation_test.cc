@@ -1,12 +1,11 @@
-#include "reservoir/activation.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "options/describe.h"
+#include <waggle/activation.h>
+#include <waggle/describe.h>
 
 namespace waggle {
 namespace {

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <limits>
 
+#include <waggle/activation.h>
 #include <waggle/echo_state.h>
 #include <waggle/random.h>
 
 #include "core/check.h"
-#include "reservoir/activation.h"
 
 namespace waggle {
 

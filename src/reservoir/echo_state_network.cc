@@ -4,13 +4,13 @@
 
 #include <Eigen/QR>
 
+#include <waggle/activation.h>
 #include <waggle/random.h>
 #include <waggle/reservoir.h>
 
 #include "core/check.h"
 #include "core/memory.h"
 #include "linalg/dense.h"
-#include "reservoir/activation.h"
 #include "reservoir/kernels.h"
 #include "reservoir/weights.h"
 
@@ -89,20 +89,20 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 
 /// Of every member A, or what Procedure 1 has in its place, and one dense A twice more while it is
 /// drawn and rescaled by its decomposition.
-void require_memory_for(const ReservoirOptions& options, Index units, Index inputs) {
+void require_memory_for(const ReservoirOptions& options, Index units, Index inputs, Index members) {
   const auto n = static_cast<double>(units);
   double bytes = 0.0;
   if (options.procedure_one) {
     bytes = 8.0 * static_cast<double>(options.procedure_one->features) *
-            static_cast<double>(inputs * (options.procedure_one->delay + 1)) * options.members;
+            static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
+            static_cast<double>(members);
   } else {
     const double kept = options.density < 1.0 ? 1.5 * options.density : 1.0;  // with its index
     const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
-    bytes = matrix_bytes(options.members * kept + drawn, n);
+    bytes = matrix_bytes(static_cast<double>(members) * kept + drawn, n);
   }
-  require_memory(bytes, options.members == 1
-                            ? fmt::format("a reservoir of {} units", units)
-                            : fmt::format("{} reservoirs of {} units", options.members, units));
+  require_memory(bytes, members == 1 ? fmt::format("a reservoir of {} units", units)
+                                     : fmt::format("{} reservoirs of {} units", members, units));
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
   member_units_ =
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
   const Index n = member_units_;
-  require_memory_for(options, n, inputs);
+  require_memory_for(options, n, inputs, members);
   const Index direct = options.direct_inputs ? inputs + 1 : 0;
   input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());

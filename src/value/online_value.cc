@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include <waggle/online.h>
+#include <waggle/online_value.h>
 #include <waggle/states.h>
 
 #include "core/check.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <waggle/bee_world.h>
-#include <waggle/online.h>
+#include <waggle/online_value.h>
 #include <waggle/random.h>
 #include <waggle/rollout.h>
 #include <waggle/value.h>

@@ -14,8 +14,8 @@
 
 #include "core/check.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "option_flags.h"
-#include "options/json.h"
 #include "pages.h"
 #include "sections.h"
 
@@ -99,9 +99,11 @@ void ReportCommand::run() const {
   const std::string_view page = report_page();
   require(!page.empty(),
           "this waggle was built without its pages; configure it with -DWAGGLE_BUILD_WEB=ON");
-  require(std::filesystem::is_directory(directory), "'{}' is no directory", directory.string());
-  require(!out.empty() && !std::filesystem::is_directory(out), "--out '{}': must name a file",
-          out.string());
+  std::error_code failed;
+  require(std::filesystem::is_directory(directory, failed), "'{}' is no directory",
+          directory.string());
+  require(!out.empty() && !std::filesystem::is_directory(out, failed),
+          "--out '{}': must name a file", out.string());
   std::vector<std::filesystem::path> paths = find_files(directory);
   require_output(out, paths);
   std::erase_if(paths, [](const auto& path) { return path.filename() != "results.json"; });

@@ -9,8 +9,8 @@
 #include <waggle/error.h>
 
 #include "core/check.h"
+#include "files/json.h"
 #include "logs/csv.h"
-#include "options/json.h"
 #include "reading.h"
 
 namespace waggle::app {

@@ -5,9 +5,9 @@
 
 #include <Eigen/Core>
 
-#include <waggle/reservoir.h>
-
 namespace waggle {
+
+enum class Activation { relu, tanh, identity };
 
 /// All that the rest of the library needs to know of an activation σ. A new one takes an entry in
 /// the enumeration, one in traits_of and one in apply_activation (which the compiler asks for); its
