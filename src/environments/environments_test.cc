@@ -42,14 +42,15 @@ INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryEnvironment, testing::ValuesIn(environmen
                            return name;
                          });
 
+struct Counter {
+  int fields = 0;
+  template <typename... Rest>
+  void operator()(const char* /*name*/, Rest&&... /*field and help*/) {
+    ++fields;
+  }
+};
+
 TEST(Environments, HaveNamesOfTheirOwnAndDescribedOptions) {
-  struct Counter {
-    int fields = 0;
-    template <typename... Rest>
-    void operator()(const char* /*name*/, Rest&... /*field*/) {
-      ++fields;
-    }
-  };
   std::set<std::string> names;
   for_each_environment([&](const auto& entry) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
