@@ -69,7 +69,7 @@ TEST(Forecast, RunsFreelyFromWhereTrainingEnds) {
   EXPECT_EQ(linear.free_valid, 40);
   EXPECT_LT(linear.free_score->overall_nrmse, 1e-6);
   EXPECT_NEAR(linear.free_run(0, 59), std::sin(0.3 * (360 + 59)), 1e-6);
-  EXPECT_LT(*run.models[2].free_valid, 5);  // persistence stands still
+  EXPECT_LT(*run.models[2].free_valid, 10);  // persistence stands still
 }
 
 TEST(Forecast, TellsHowFarItIsAndStopsWhenAsked) {
