@@ -97,13 +97,14 @@ std::string embeddable(const nlohmann::ordered_json& json) {
 
 void ReportCommand::run() const {
   const std::string_view page = report_page();
-  require(!page.empty(),
-          "this waggle was built without its pages; configure it with -DWAGGLE_BUILD_WEB=ON");
-  require(std::filesystem::is_directory(directory), "'{}' is no directory", directory.string());
-  require(!out.empty() && !std::filesystem::is_directory(out), "--out '{}': must name a file",
+  std::error_code none;  // what cannot be looked at is refused where it is read or written
+  require(std::filesystem::is_directory(directory, none), "'{}' is no directory",
+          directory.string());
+  require(!out.empty() && !std::filesystem::is_directory(out, none), "--out '{}': must name a file",
           out.string());
   std::vector<std::filesystem::path> paths = find_files(directory);
   require_output(out, paths);
+  if (!out.has_parent_path()) require_writable_directory(std::filesystem::current_path());
   std::erase_if(paths, [](const auto& path) { return path.filename() != "results.json"; });
   require(!paths.empty(),
           "'{}' has no results.json in it or below; write one, for example with `waggle reproduce "
@@ -147,10 +148,13 @@ void ReportCommand::run() const {
       ++(figure.charts.empty() ? missing : figures);
     }
   }
-  print(fmt::format(
-      "{}: {} sections, {} figures{}, {:.1f} MB\n", out.string(), document.sections.size(), figures,
-      missing > 0 ? fmt::format(" ({} missing, with the reason in their place)", missing) : "",
-      static_cast<double>(html.size()) / 1e6));
+  const std::string reasons = missing > 0
+                                  ? fmt::format(" ({} missing, with the reason in {} place)",
+                                                missing, missing == 1 ? "its" : "their")
+                                  : "";
+  print(fmt::format("{}: {}, {}{}, {:.1f} MB\n", out.string(),
+                    counted(document.sections.size(), "section"), counted(figures, "figure"),
+                    reasons, static_cast<double>(html.size()) / 1e6));
 }
 
 }  // namespace
