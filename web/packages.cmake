@@ -56,8 +56,8 @@ if(NOT present STREQUAL wanted)
     if(NOT code)
       set(code "code ${failed}")
     endif()
-    string(CONCAT no_packages "`npm ci` failed with ${code}. Configure again where npm's registry "
-      "can be reached; web/npm/npm.log in the build directory has the details")
+    string(CONCAT no_packages "npm ci failed with ${code} (details in web/npm/npm.log of the build "
+      "directory). Configure again where npm's registry can be reached")
   else()
     file(REMOVE ${packages}/npm.log)
     file(WRITE ${installed} ${wanted})
