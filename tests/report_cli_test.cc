@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -10,9 +11,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr std::string_view kNoPage = WAGGLE_NO_REPORT;  // why there is none; empty if there is one
+
 /// Hand-made result directories, so that every number in the page is known.
 class ReportCli : public Cli {
  protected:
+  void SetUp() override {
+    if (!kNoPage.empty()) GTEST_SKIP() << kNoPage;
+  }
+
   void write(const std::string& name, const std::string& content) const {
     std::filesystem::create_directories((directory_ / name).parent_path());
     std::ofstream(directory_ / name) << content;
@@ -97,12 +104,14 @@ TEST_F(ReportCli, SaysWhatIsMissingWhereItWouldBe) {
   const ordered_json notes = document("a.html")["sections"][0]["figures"][0]["notes"];
   EXPECT_EQ(notes[0], "Missing: against the steps: 't/steps.csv' is not there");
   EXPECT_EQ(notes[1],
-            "1 of 3 values of 'error' in t/features.csv are not numbers; they are left out.");
+            "1 of 3 values of 'error' in t/features.csv is not a number; it is left out.");
 
   write("r/t/features.csv", "features,seed,error\n10,0");  // cut off
   const Outcome none = run("report " + path("r") + " -o " + path("b.html"));
   EXPECT_EQ(none.code, 0);
-  EXPECT_NE(none.out.find("1 missing"), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find(": 1 section, 0 figures (1 missing, with the reason in its place), "),
+            std::string::npos)
+      << none.out;
   const std::string why = document("b.html")["sections"][0]["figures"][0]["missing"];
   EXPECT_NE(why.find("features.csv"), std::string::npos) << why;
 
@@ -319,6 +328,25 @@ TEST_F(ReportCli, RefusesWhatCannotBeShownAtAll) {
   write_theorem("r");
   expect_refused("report " + path("r") + " -o " + path("empty"), "must name a file");
   expect_refused("report " + path("r") + " -o " + path("r/t/steps.csv"), "name another file");
+}
+
+TEST_F(ReportCli, NamesTheDirectoryThatCannotBeWritten) {
+  write_theorem("r");
+  const std::string name(300, 'a');  // longer than file systems allow
+  expect_refused("report " + path("r") + " -o " + path(name + "/a.html"),
+                 "cannot write '" + path(name) + "': ");
+  expect_refused("report " + path(name), "is no directory");
+  if (!std::filesystem::exists("/proc/self")) return;  // a directory nobody may write into
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path("/proc");
+  expect_refused("report " + path("r"), "cannot write '/proc': ");
+  std::filesystem::current_path(here);
+}
+
+TEST_F(Cli, SaysWhyThereIsNoPageOfTheReport) {
+  if (kNoPage.empty()) GTEST_SKIP() << "there is one";
+  std::filesystem::create_directories(directory_ / "r");
+  expect_refused("report " + path("r"), "without the page of the report: ", std::string(kNoPage));
 }
 
 TEST_F(ReportCli, ReadsNothingOutsideTheDirectory) {

@@ -129,18 +129,18 @@ Trajectory flights_in_episodes() {
 }
 
 TEST(Confidence, StartsEachEpisodeAfreshAndLooksAtNothingAfterItsTermination) {
-  LearnOptions options;
-  options.reservoir.units = 6;
+  FitOptions options = plain_learner(6).fit;
   options.reservoir.direct_inputs = true;
   options.value = {.discount = 0.6, .solve = kRidge};
   const Trajectory log = flights_in_episodes();
   const Learnt learnt = learn_from_log(BeeWorld().spec(), log, options);
-  MatrixXd before(learnt.reservoir->units(), log.steps());
+  const auto& [reservoir, layout, actions, weights, greedy] = learnt.controller;
+  MatrixXd before(reservoir->units(), log.steps());
   MatrixXd after = MatrixXd::Zero(before.rows(), before.cols());
-  VectorXd state = VectorXd::Zero(before.rows()), next = state, z(learnt.layout.size());
+  VectorXd state = VectorXd::Zero(before.rows()), next = state, z(layout.size());
   for (Index k = 0; k < log.steps(); ++k) {
-    learnt.layout.write(log.rewards()[k], log.actions().col(k), log.observations().col(k), z);
-    learnt.reservoir->step(state, z, next);
+    layout.write(log.rewards()[k], log.actions().col(k), log.observations().col(k), z);
+    reservoir->step(state, z, next);
     before.col(k) = state;
     if (log.end(k) != EpisodeEnd::terminated) after.col(k) = next;
     state = next;

@@ -330,7 +330,7 @@ TEST_P(EveryUnitOfReward, GivesTheSameValueInThatUnit) {
   };
   const InputLayout layout = InputLayout::of(simulation.spec());
   // The reward is an input too, so that its scale is measured and folded into the network.
-  const EchoStateNetwork drawn({.units = 30, .members = 2, .direct_inputs = true}, layout.size());
+  const EchoStateNetwork drawn({.units = 30}, layout.size(), 2);
   const auto fit = [&](const Trajectory& experience) {
     const EchoStateNetwork network = drawn.with_input_scaling(measure_inputs(layout, experience));
     return fit_value(network, layout, experience, {.method = GetParam()});

@@ -61,17 +61,17 @@ void add_notes(const ordered_json& experiment, std::vector<std::string>& notes) 
   const double seeds = number_in(experiment, "seeds").value_or(0);
   const std::string learner = text_in(experiment, "learner");
   if (diverged > 0) {
-    notes.push_back(fmt::format("'{}' lost the system for {} of {:.0f} seeds; they are left out.",
-                                learner, diverged, seeds));
+    notes.push_back(fmt::format("'{}' lost the system for {} of {}; {} left out.", learner,
+                                diverged, counted(seeds, "seed"),
+                                diverged == 1 ? "it is" : "they are"));
   }
   if (const double fits = number_in(experiment, "rank_deficient").value_or(0); fits > 0) {
-    notes.push_back(
-        fmt::format("'{}', {:.0f} of {:.0f} fits were rank deficient; the ridge decides the rest.",
-                    learner, fits, seeds));
+    notes.push_back(fmt::format("'{}', {:.0f} of {} {} rank deficient; the ridge decides the rest.",
+                                learner, fits, counted(seeds, "fit"), fits == 1 ? "was" : "were"));
   }
   for (const auto& [warning, count] : member_of(experiment, "warnings").items()) {
     notes.push_back(
-        fmt::format("'{}', {} of {:.0f} seeds: {}.", learner, count.dump(), seeds, warning));
+        fmt::format("'{}', {} of {}: {}.", learner, count.dump(), counted(seeds, "seed"), warning));
   }
 }
 
