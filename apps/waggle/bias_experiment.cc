@@ -3,6 +3,7 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "progress.h"
 #include "reference/quadratic_features.h"
 #include "reproduce.h"
 
@@ -32,6 +33,7 @@ Estimates estimate(const MarketMakerOptions& environment, const reference::Noisy
   Trajectory log(1, 1);
   Estimates estimates{};
   for (std::size_t i = 0; i < kCount; ++i) {
+    end_if_interrupted();
     log.append(simulation.run(policy, {.steps = kLengths[i] - log.steps()}).trajectory);
     const auto p = [&](Method method) {
       return -fit_value(reference::QuadraticFeatures(), layout, log,

@@ -9,6 +9,7 @@
 #include <waggle/waggle.h>
 
 #include "experiment_file.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -140,6 +141,7 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   std::vector<double> bellman_ratios;
   Figure course{"distance", {"updates"}, {}};
   for (const OnlineUpdate update : kUpdates) {
+    end_if_interrupted();
     OnlineValue value(
         {.update = update,
          .discount = problem.discount,
@@ -244,6 +246,7 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
         SeedOutcome& outcome = outcomes[static_cast<std::size_t>(i)];
         std::vector<double> nectar;
         for (const Index span : kSpans) {
+          end_if_interrupted();
           const Trajectory part = simulation.run(learner, {.steps = span}).trajectory;
           outcome.values.push_back(part.rewards().mean());
           nectar.insert(nectar.end(), part.rewards().begin(), part.rewards().end());

@@ -84,7 +84,11 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   progress(what, 0, options.seeds);
   parallel_for(options.seeds, options.threads, [&](int i) {
     if (interrupted()) return;
-    run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    try {
+      run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    } catch (const Interrupted&) {
+      return;
+    }
     const std::scoped_lock lock(mutex);
     done[static_cast<std::size_t>(i)] = 1;
     progress(what, ++count, options.seeds);

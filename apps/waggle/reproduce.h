@@ -40,8 +40,8 @@ ExperimentResult start_result(const ReproduceOptions& options, const std::string
                               const std::string& learner);
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
-/// many of them, from the first on, were done: fewer if interrupted. Throws Interrupted if that is
-/// none.
+/// many of them, from the first on, were done: fewer if interrupted, in which case run may throw
+/// Interrupted to be left in the middle. Throws Interrupted if that is none.
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
                           const Progress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run);
