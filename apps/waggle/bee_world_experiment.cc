@@ -126,7 +126,7 @@ struct Problem {
 };
 
 Flights fly_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
-                const LearnOptions& learner, const Progress& progress) {
+                const LearnOptions& learner, const SeedProgress& progress) {
   Flights flights;
   flights.outcomes.resize(static_cast<std::size_t>(options.seeds));
   flights.rounds.resize(flights.outcomes.size());
@@ -180,7 +180,7 @@ std::uint64_t median_seed(const ReproduceOptions& options, const Flights& flight
 /// The best learner's flight and its learning curve.
 std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem& problem,
                                  const std::string& name, const Flights& flights, double optimum,
-                                 const Progress& progress) {
+                                 const SeedProgress& progress) {
   const std::string best = problem.file.best_learner();
   const LearnOptions learner = problem.file.learner(best);
   ReproduceOptions few = options;
@@ -202,7 +202,7 @@ std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem&
 }
 
 Figure path_of_ridges(const ReproduceOptions& options, const Problem& problem, std::uint64_t seed,
-                      const Progress& progress) {
+                      const SeedProgress& progress) {
   const Learnt learnt = fly(problem.world, problem.file.learner(kPathLearner), 1, seed).learnt;
   return ridge_path_figure(learnt, options, "bee-world", progress, "mean_nectar",
                            [&](const Learnt& at) { return mean_nectar(problem, at, seed); });
@@ -242,7 +242,7 @@ std::vector<Fact> facts(const ExperimentFile& file, const Exact& exact) {
 
 ExperimentResult summarise(const ReproduceOptions& options, const Problem& problem,
                            const std::string& name, const LearnOptions& learner,
-                           const Flights& flights, const Exact& exact, const Progress& progress) {
+                           const Flights& flights, const Exact& exact, const SeedProgress& progress) {
   const BeeWorldOptions& world = problem.world;
   const Index steps = problem.file.evaluation_steps();
   const double optimum = exact.optimal.mean_nectar;
@@ -270,7 +270,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const Problem& probl
   return result;
 }
 
-void reproduce_bee_world(const ReproduceOptions& options, const Progress& progress,
+void reproduce_bee_world(const ReproduceOptions& options, const SeedProgress& progress,
                          Results& results) {
   const Problem problem;
   std::map<double, Exact> exact;  // by discount: learners share it

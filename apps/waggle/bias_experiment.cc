@@ -4,6 +4,8 @@
 
 #include "experiment.h"
 #include "experiment_file.h"
+#include "progress.h"
+#include "reproduce.h"
 #include "theory/quadratic_features.h"
 
 namespace waggle::app {
@@ -32,6 +34,7 @@ Estimates estimate(const MarketMakerOptions& environment, const reference::Noisy
   Trajectory log(1, 1);
   Estimates estimates{};
   for (std::size_t i = 0; i < kCount; ++i) {
+    end_if_interrupted();
     log.append(simulation.run(policy, {.steps = kLengths[i] - log.steps()}).trajectory);
     const auto p = [&](Method method) {
       return -fit_value(theory::QuadraticFeatures(), layout, log,
@@ -50,11 +53,11 @@ double root_mean_square(const std::vector<double>& values, double about) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-void reproduce_bias(const ReproduceOptions& options, const Progress& progress, Results& results) {
+void reproduce_bias(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   const ExperimentFile file("market-maker");
   const auto environment = file.read<MarketMakerOptions>("environment");
   const auto policy = file.read<reference::NoisyLinearPolicy>("initial_policy");
-  const double discount = file.learner("paper").value.discount;
+  const double discount = file.learner("paper").fit.value.discount;
   const double exact = reference::policy_value(environment, discount, policy).action_value.next;
 
   std::vector<Estimates> estimates(static_cast<std::size_t>(options.seeds));

@@ -6,6 +6,8 @@
 
 #include "experiment.h"
 #include "experiment_file.h"
+#include "progress.h"
+#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -181,9 +183,11 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
   SeedOutcome outcome;
   std::vector<double> near, far, narma, memory, valid;
   for (const Index n : kSizes) {
+    end_if_interrupted();
     const Trial glass = run_mackey_glass(sized(tasks.mackey_glass, n, seed), seed);
     near.push_back(glass.score.nrmse[0]);
     far.push_back(glass.score.nrmse[1]);
+    end_if_interrupted();
     const Trial moving = run_narma10(sized(tasks.narma10, n, seed), seed);
     narma.push_back(moving.score.nrmse[0]);
     const LorenzTrial free = run_lorenz(sized(tasks.lorenz, n, seed), seed);
@@ -195,6 +199,7 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
     figures->push_back(lorenz_figure(free));
   }
   for (const Index n : kMemorySizes) {
+    end_if_interrupted();
     const MemoryCapacity capacity = run_memory(tasks.memory, n, seed);
     memory.push_back(capacity.total);
     if (figures != nullptr) figures->push_back(memory_figure(n, capacity));
@@ -206,7 +211,7 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
   return outcome;
 }
 
-void reproduce_forecasting(const ReproduceOptions& options, const Progress& progress,
+void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& progress,
                            Results& results) {
   const ExperimentFile file("forecasting");
   // The fits choose λ from the data: the files only widen its path.

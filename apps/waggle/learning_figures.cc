@@ -87,7 +87,7 @@ Rollout act_on(Environment& environment, std::uint64_t seed, const Learnt& learn
 }
 
 Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
-                         const std::string& what, const Progress& progress,
+                         const std::string& what, const SeedProgress& progress,
                          const std::string& score_name,
                          const std::function<double(const Learnt&)>& score) {
   // Wide enough for a fit too free on one side and too stiff on the other.

@@ -38,7 +38,7 @@ inline constexpr const char* kPathLearner = "lstd";
 /// cross-validated projected Bellman error and what `score` says of its greedy policy (NaN: it
 /// diverged).
 Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
-                         const std::string& what, const Progress& progress,
+                         const std::string& what, const SeedProgress& progress,
                          const std::string& score_name,
                          const std::function<double(const Learnt&)>& score);
 

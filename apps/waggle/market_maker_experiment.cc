@@ -178,7 +178,7 @@ struct Runs {
 };
 
 Runs trade_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
-               const Progress& progress) {
+               const SeedProgress& progress) {
   Runs runs;
   runs.outcomes.resize(static_cast<std::size_t>(options.seeds));
   runs.rounds.resize(runs.outcomes.size());
@@ -204,7 +204,7 @@ double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t 
 
 Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile& file,
                            const Problem& problem, const Runs& runs, double optimum,
-                           const Progress& progress) {
+                           const SeedProgress& progress) {
   const std::string best = file.best_learner();
   ReproduceOptions few = options;
   few.seeds = std::min(options.seeds, kFigureSeeds);
@@ -225,7 +225,7 @@ Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile
 }
 
 Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& file,
-                      const Problem& problem, std::uint64_t seed, const Progress& progress) {
+                      const Problem& problem, std::uint64_t seed, const SeedProgress& progress) {
   Problem other = problem;
   other.learner = file.learner(kPathLearner);
   other.evaluation_steps = 1;
@@ -268,7 +268,7 @@ std::vector<Figure> run_figures(const Run& run, const Exact& exact) {
 
 ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
                            const Problem& problem, const Runs& runs, const Exact& exact,
-                           const Progress& progress) {
+                           const SeedProgress& progress) {
   ExperimentResult result = start_result(options, "market-maker", problem.learner_name);
   result.timing = name_of(problem.environment.timing);
   result.title += ", reward on " + *result.timing;
@@ -302,7 +302,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
   return result;
 }
 
-void reproduce_market_maker(const ReproduceOptions& options, const Progress& progress,
+void reproduce_market_maker(const ReproduceOptions& options, const SeedProgress& progress,
                             Results& results) {
   const ExperimentFile file("market-maker");
   std::map<std::pair<RewardTiming, double>, Exact> exact;  // by discount: learners share it

@@ -10,6 +10,8 @@
 
 #include "experiment.h"
 #include "experiment_file.h"
+#include "progress.h"
+#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -142,6 +144,7 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   std::vector<double> bellman_ratios;
   Figure course{"distance", {"updates"}, {}};
   for (const OnlineUpdate update : kUpdates) {
+    end_if_interrupted();
     OnlineValue value(
         {.update = update,
          .discount = problem.discount,
@@ -184,7 +187,7 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   return outcome;
 }
 
-ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progress,
+ExperimentResult evaluate(const ReproduceOptions& options, const SeedProgress& progress,
                           const OnlineEvaluation& task, const std::string& name,
                           Problem (*problem)(std::uint64_t)) {
   ExperimentResult result = start_result(options, "online-" + name, "online value of π_0");
@@ -217,7 +220,7 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
 
 constexpr std::array<Index, 6> kSpans = {1000, 1000, 2000, 2000, 2000, 2000};
 
-ExperimentResult control(const ReproduceOptions& options, const Progress& progress,
+ExperimentResult control(const ReproduceOptions& options, const SeedProgress& progress,
                          const ExperimentFile& file) {
   const ExperimentFile bees("bee-world");
   const auto environment = bees.read<BeeWorldOptions>("environment");
@@ -249,6 +252,7 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
         SeedOutcome& outcome = outcomes[static_cast<std::size_t>(i)];
         std::vector<double> nectar;
         for (const Index span : kSpans) {
+          end_if_interrupted();
           const Trajectory part = simulation.run(learner, {.steps = span}).trajectory;
           outcome.values.push_back(part.rewards().mean());
           nectar.insert(nectar.end(), part.rewards().begin(), part.rewards().end());
@@ -272,7 +276,7 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
   return result;
 }
 
-void reproduce_online(const ReproduceOptions& options, const Progress& progress, Results& results) {
+void reproduce_online(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   const ExperimentFile file("online");
   const auto task = file.read<OnlineEvaluation>("evaluation");
   results.push_back(evaluate(options, progress, task, "bee-world", bee_world));

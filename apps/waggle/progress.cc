@@ -117,6 +117,10 @@ void heed_interrupts() {
 
 bool interrupted() { return asked_to_end != 0; }
 
+void end_if_interrupted() {
+  if (interrupted()) throw Interrupted();
+}
+
 void await_work(const std::function<bool(std::chrono::milliseconds)>& done,
                 const std::function<bool()>& may_abandon) {
   std::chrono::milliseconds waited(0);  // since it was asked to end

@@ -59,6 +59,8 @@ struct Interrupted {};
 /// the command saves what it has. A second Ctrl-C ends the program at once.
 void heed_interrupts();
 bool interrupted();
+/// Throws Interrupted if so: for work that is worth nothing unless it is finished.
+void end_if_interrupted();
 
 /// The exit code of a command that was interrupted.
 inline constexpr int kInterrupted = 130;

@@ -50,7 +50,7 @@ void ReproduceOptions::validate() const {
 }
 
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
-                          const Progress& progress,
+                          const SeedProgress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run) {
   std::mutex mutex;
   int count = 0;
@@ -58,7 +58,11 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   progress(what, 0, options.seeds);
   parallel_for(options.seeds, options.threads, [&](int i) {
     if (interrupted()) return;
-    run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    try {
+      run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    } catch (const Interrupted&) {
+      return;
+    }
     const std::scoped_lock lock(mutex);
     done[static_cast<std::size_t>(i)] = 1;
     progress(what, ++count, options.seeds);
@@ -68,7 +72,7 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   return static_cast<std::size_t>(first_missing - done.begin());
 }
 
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress) {
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const SeedProgress& progress) {
   options.validate();
   Results results;
   try {

@@ -31,16 +31,16 @@ struct ReproduceOptions {
 };
 
 /// Told how many runs of how many are done; called from several threads, one at a time.
-using Progress = std::function<void(const std::string& what, int done, int total)>;
+using SeedProgress = std::function<void(const std::string& what, int done, int total)>;
 
 /// Returns what there is if interrupted; throws Interrupted if that is nothing.
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress);
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const SeedProgress& progress);
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
-/// many of them, from the first on, were done: fewer if interrupted. Throws Interrupted if that is
-/// none.
+/// many of them, from the first on, were done: fewer if interrupted, in which case run may throw
+/// Interrupted to be left in the middle. Throws Interrupted if that is none.
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
-                          const Progress& progress,
+                          const SeedProgress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run);
 
 /// The experiments add their results one by one, so that an interruption loses none of them.

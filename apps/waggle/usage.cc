@@ -68,8 +68,11 @@ void add_help(CLI::App& app) {
       print(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
       return;
     }
-    const CLI::App* asked = app.get_subcommand_no_throw(*name);
-    if (asked == nullptr) throw Error(missing_name("command", *name, command_names(app)));
+    const std::vector<std::string> names = command_names(app);
+    if (std::find(names.begin(), names.end(), *name) == names.end()) {
+      throw Error(missing_name("command", *name, names));
+    }
+    const CLI::App* asked = app.get_subcommand(*name);
     print(asked->get_formatter()->make_help(asked, app.get_name() + " " + *name,
                                             CLI::AppFormatMode::Normal));
   });

@@ -120,7 +120,9 @@ TEST(MeasureInputs, MeanAndSpreadOfEachChannel) {
 }
 
 TEST(ForEachBlock, AStateThatOverflowsNamesItsCause) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 5, .operator_norm = 30.0}, 1);
+  ReservoirOptions options = plain_reservoir(5);
+  options.operator_norm = 30.0;
+  const EchoStateNetwork network(options, 1);
   Trajectory log(1, 0);
   for (int k = 0; k < 1000; ++k) log.append(0.0, one(1.0), VectorXd(0));
   VectorXd state = VectorXd::Zero(5);
