@@ -242,7 +242,8 @@ std::vector<Fact> facts(const ExperimentFile& file, const Exact& exact) {
 
 ExperimentResult summarise(const ReproduceOptions& options, const Problem& problem,
                            const std::string& name, const LearnOptions& learner,
-                           const Flights& flights, const Exact& exact, const SeedProgress& progress) {
+                           const Flights& flights, const Exact& exact,
+                           const SeedProgress& progress) {
   const BeeWorldOptions& world = problem.world;
   const Index steps = problem.file.evaluation_steps();
   const double optimum = exact.optimal.mean_nectar;

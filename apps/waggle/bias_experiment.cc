@@ -53,7 +53,8 @@ double root_mean_square(const std::vector<double>& values, double about) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-void reproduce_bias(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
+void reproduce_bias(const ReproduceOptions& options, const SeedProgress& progress,
+                    Results& results) {
   const ExperimentFile file("market-maker");
   const auto environment = file.read<MarketMakerOptions>("environment");
   const auto policy = file.read<reference::NoisyLinearPolicy>("initial_policy");

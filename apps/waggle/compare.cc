@@ -8,7 +8,8 @@
 
 namespace waggle::app {
 
-std::vector<ExperimentResult> compare(const ReproduceOptions& options, const SeedProgress& progress) {
+std::vector<ExperimentResult> compare(const ReproduceOptions& options,
+                                      const SeedProgress& progress) {
   ReproduceOptions all = options;
   all.learners = ExperimentFile(options.experiment).compared_learners();
   all.figures = Figures::learning_curve;

@@ -33,7 +33,7 @@ struct ResultKind {
 struct Experiment {
   std::string name;  ///< on the command line
   std::vector<ResultKind> results;
-  void (*run)(const ReproduceOptions&, const Progress&, Results&);
+  void (*run)(const ReproduceOptions&, const SeedProgress&, Results&);
   bool has_learners = false;  ///< those of its file, which `compare` compares
   bool slow = false;          ///< says enough with few seeds
 };

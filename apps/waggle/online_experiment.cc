@@ -276,7 +276,8 @@ ExperimentResult control(const ReproduceOptions& options, const SeedProgress& pr
   return result;
 }
 
-void reproduce_online(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
+void reproduce_online(const ReproduceOptions& options, const SeedProgress& progress,
+                      Results& results) {
   const ExperimentFile file("online");
   const auto task = file.read<OnlineEvaluation>("evaluation");
   results.push_back(evaluate(options, progress, task, "bee-world", bee_world));

@@ -72,7 +72,8 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   return static_cast<std::size_t>(first_missing - done.begin());
 }
 
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const SeedProgress& progress) {
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
+                                        const SeedProgress& progress) {
   options.validate();
   Results results;
   try {

@@ -34,7 +34,8 @@ struct ReproduceOptions {
 using SeedProgress = std::function<void(const std::string& what, int done, int total)>;
 
 /// Returns what there is if interrupted; throws Interrupted if that is nothing.
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const SeedProgress& progress);
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
+                                        const SeedProgress& progress);
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
 /// many of them, from the first on, were done: fewer if interrupted, in which case run may throw

@@ -8,8 +8,9 @@
 
 namespace waggle {
 
-/// The version of the file format that is written, and the newest that is read.
-inline constexpr int kModelFormatVersion = 1;
+/// The version of the file format that is written, and the newest that is read. Version 1, of
+/// waggle 0.1, is read too.
+inline constexpr int kModelFormatVersion = 2;
 
 /// Writes the model as a safetensors file, whole or not at all. Throws Error if it is not valid or
 /// its reservoir is no echo state network, std::runtime_error if it cannot be written.

@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include <waggle/presets.h>
 #include <waggle/random.h>
 #include <waggle/series.h>
 #include <waggle/supervised.h>
@@ -47,7 +48,9 @@ TEST(Supervised, TheStateAfterReadingAnInputPredictsItsTarget) {
   const MatrixXd z = noise(1, 600, 1);
   MatrixXd targets = MatrixXd::Zero(2, 600);
   for (Index k = 2; k < 600; ++k) targets.col(k) << 3.0 * z(0, k) - z(0, k - 2), z(0, k - 2);
-  SupervisedOptions options{.solve = {.ridge = 0.0}, .washout = 2};
+  SupervisedOptions options = presets::forecasting();
+  options.solve = {.ridge = 0.0};
+  options.washout = 2;
   options.standardise_targets = false;
   const auto line = std::make_shared<DelayLine>(3);
   const Supervised model = fit_supervised(line, z, targets, options);
@@ -69,7 +72,7 @@ TEST(Supervised, TheStateAfterReadingAnInputPredictsItsTarget) {
 TEST(Supervised, PredictingInPiecesIsPredictingAtOnce) {
   const MatrixXd z = noise(2, 900, 3);
   const MatrixXd targets = z.array().square();
-  SupervisedOptions options;
+  SupervisedOptions options = presets::forecasting();
   options.reservoir.units = 30;
   const Supervised model = fit_supervised(z.leftCols(600), targets.leftCols(600), options);
   VectorXd state = model.state;
@@ -85,7 +88,7 @@ TEST(Supervised, PredictingInPiecesIsPredictingAtOnce) {
 TEST(Supervised, UnitsOfMeasurementDoNotMatter) {
   const MatrixXd z = noise(1, 700, 4);
   const MatrixXd targets = (z.array() + 0.3 * z.array().cube()).matrix();
-  SupervisedOptions options;
+  SupervisedOptions options = presets::forecasting();
   options.reservoir.units = 40;
   const Supervised plain = fit_supervised(z, targets, options);
   const Supervised scaled = fit_supervised((1e6 * z.array() - 3e5).matrix(),
@@ -103,7 +106,8 @@ TEST(Supervised, TheInSampleScoreIsTheScoreOfItsPredictions) {
   const MatrixXd z = noise(1, 500, 6);
   MatrixXd targets(2, 500);
   targets << z.array().abs().matrix(), (5.0 * z + noise(1, 500, 7));
-  SupervisedOptions options{.washout = 50};
+  SupervisedOptions options = presets::forecasting();
+  options.washout = 50;
   options.reservoir.units = 20;
   for (const bool standardise : {true, false}) {
     options.standardise_targets = standardise;
@@ -132,7 +136,7 @@ TEST(Supervised, MackeyGlassToFourDigits) {
   MatrixXd targets(2, 4000);
   targets << x.segment(1, 4000).transpose(), x.segment(10, 4000).transpose();
   const MatrixXd inputs = x.head(4000).transpose();
-  SupervisedOptions options;
+  SupervisedOptions options = presets::forecasting();
   options.reservoir.units = 200;
   options.reservoir.leak = 0.6;
   options.reservoir.input_scaling = 0.3;
@@ -151,7 +155,9 @@ TEST(Supervised, ClosedLoopContinuesASine) {
   const double omega = 0.1;
   MatrixXd x(1, 401);
   for (Index k = 0; k <= 400; ++k) x(0, k) = std::sin(omega * static_cast<double>(k));
-  SupervisedOptions options{.solve = {.ridge = 0.0}, .washout = 2};
+  SupervisedOptions options = presets::forecasting();
+  options.solve = {.ridge = 0.0};
+  options.washout = 2;
   options.standardise_targets = false;
   const Supervised model = fit_supervised(std::make_shared<DelayLine>(2), x.leftCols(300),
                                           x.middleCols(1, 300), options);
@@ -167,7 +173,7 @@ TEST(Supervised, ClosedLoopContinuesASine) {
 
 TEST(Supervised, ClosedLoopOnLorenzStaysClose) {
   const MatrixXd x = lorenz({.steps = 4000});
-  SupervisedOptions options;
+  SupervisedOptions options = presets::forecasting();
   options.reservoir.units = 150;
   options.reservoir.input_scaling = 0.2;
   options.reservoir.bias_scaling = 1.5;
@@ -182,7 +188,9 @@ TEST(Supervised, ARunAwayLoopIsReported) {
   // Learns x_{k+1} = 1.5 x_k from a few steps of growth, and goes on growing.
   MatrixXd x(1, 12);
   for (Index k = 0; k < 12; ++k) x(0, k) = std::pow(1.5, static_cast<double>(k));
-  SupervisedOptions options{.solve = {.ridge = 0.0}, .washout = 0};
+  SupervisedOptions options = presets::forecasting();
+  options.solve = {.ridge = 0.0};
+  options.washout = 0;
   options.standardise_targets = false;
   const Supervised model =
       fit_supervised(std::make_shared<DelayLine>(1), x.leftCols(11), x.rightCols(11), options);
@@ -195,7 +203,7 @@ TEST(Supervised, ARunAwayLoopIsReported) {
 
 TEST(Supervised, TheRidgePathReachesWhereItIsTold) {
   const MatrixXd z = noise(1, 300, 8);
-  SupervisedOptions options;
+  SupervisedOptions options = presets::forecasting();
   options.reservoir.units = 10;
   options.solve.smallest = 1e-5;
   options.solve.largest = 1e-3;
@@ -208,7 +216,7 @@ TEST(Supervised, TheRidgePathReachesWhereItIsTold) {
 TEST(Supervised, BadInputIsRefused) {
   MatrixXd z = noise(1, 200, 9);
   const MatrixXd targets = z;
-  SupervisedOptions options;
+  SupervisedOptions options = presets::forecasting();
   options.reservoir.units = 10;
   const auto fit = [&](const MatrixXd& a, const MatrixXd& b) {
     return fit_supervised(a, b, options);

@@ -274,7 +274,8 @@ Number whole_number(const std::string& key, const std::string& text) {
   return number;
 }
 
-void require_format(const Safetensors& content) {
+/// The version.
+int require_format(const Safetensors& content) {
   const auto format = content.metadata.find("format");
   require(format != content.metadata.end() && format->second == kFormat,
           "is a safetensors file, but not a waggle model");
@@ -286,6 +287,7 @@ void require_format(const Safetensors& content) {
           "{}; please update it",
           version, writer == content.metadata.end() ? "?" : printable(writer->second),
           WAGGLE_VERSION, kModelFormatVersion);
+  return version;
 }
 
 /// The options of a learner that acts are those of the fit and those of collecting, in one table.
@@ -295,16 +297,17 @@ std::string learning_text(const Model& model) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void read_learning(const std::string& text, Model& model) {
+void read_learning(const std::string& text, int version, Model& model) {
   nlohmann::json json = parse_json(text, "options");
   const bool collected = json.contains("rounds");
-  // Before 0.2 the number of members stood among the options of the reservoir, and no rewards were
-  // centred.
-  if (const auto found = json.find("reservoir");
-      found != json.end() && found->contains("members")) {
-    json["members"] = (*found)["members"];
-    found->erase("members");
-    json.emplace("centre_rewards", false);
+  // In version 1 the number of members stood among the options of the reservoir, and rewards were
+  // never centred.
+  if (const auto found = json.find("reservoir"); version == 1 && found != json.end()) {
+    if (found->is_object() && found->contains("members")) {
+      json["members"] = (*found)["members"];
+      found->erase("members");
+    }
+    json["centre_rewards"] = false;
   }
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
@@ -313,7 +316,7 @@ void read_learning(const std::string& text, Model& model) {
 }
 
 Model from_content(const Safetensors& content) {
-  require_format(content);
+  const int version = require_format(content);
   Tensors tensors(content.tensors);
   Model model;
   model.environment =
@@ -323,7 +326,7 @@ Model from_content(const Safetensors& content) {
   model.environment.actions = read_bounds("environment", choices, size, tensors);
   model.controller.layout = InputLayout::of(model.environment);
   model.controller.actions = read_bounds("actions", choices, size, tensors);
-  read_learning(find_metadata(content, "options"), model);
+  read_learning(find_metadata(content, "options"), version, model);
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   const auto shape =
