@@ -13,6 +13,8 @@
 
 #include "control/piecewise_linear.h"
 #include "linalg/dense.h"
+#include "plain_learner.h"
+#include "random_numbers.h"
 #include "reservoir/kernels.h"
 
 namespace {
@@ -21,15 +23,14 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using waggle::EchoStateNetwork;
+using waggle::RandomNumbers;
 using waggle::ReservoirOptions;
 
 constexpr Index kSteps = 10'000;
 
-EchoStateNetwork network(Index units) {
-  return EchoStateNetwork(ReservoirOptions{.units = units, .seed = 1}, 2);
-}
+EchoStateNetwork network(Index units) { return EchoStateNetwork(plain_reservoir(units, 1), 2); }
 
-MatrixXd inputs() { return MatrixXd::Random(2, kSteps); }
+MatrixXd inputs() { return RandomNumbers(1).matrix(2, kSteps); }
 
 void DrivePlainEigen(benchmark::State& state) {
   const EchoStateNetwork esn = network(state.range(0));
@@ -59,13 +60,13 @@ void DriveWaggle(benchmark::State& state) {
 /// A state in the middle of a run, where about half of the units are 0.
 VectorXd typical_state(const EchoStateNetwork& esn) {
   MatrixXd states = MatrixXd::Zero(esn.units(), 201);
-  esn.drive(MatrixXd::Random(2, 200), states);
+  esn.drive(RandomNumbers(2).matrix(2, 200), states);
   return states.col(200);
 }
 
 void Step(benchmark::State& state) {
   const EchoStateNetwork esn = network(300);
-  const VectorXd x = typical_state(esn), z = VectorXd::Random(2);
+  const VectorXd x = typical_state(esn), z = RandomNumbers(3).vector(2);
   VectorXd next(300);
   for (auto _ : state) {
     esn.step(x, z, next);
@@ -76,9 +77,12 @@ void Step(benchmark::State& state) {
 /// The whole decision: preactivation, 100 candidate values, the best, and the step it leads to.
 void GreedyDecision(benchmark::State& state) {
   const auto esn = std::make_shared<EchoStateNetwork>(network(300));
-  waggle::GreedyPolicy policy(
-      esn, {.reward = true}, waggle::ActionSpace::box(-0.1, 0.1), VectorXd::Random(300),
-      {.maximiser = waggle::Maximiser::sampled, .candidates = 100}, typical_state(*esn));
+  waggle::GreedyPolicy policy({esn,
+                               {.reward = true},
+                               waggle::ActionSpace::box(-0.1, 0.1),
+                               RandomNumbers(4).vector(300),
+                               {.maximiser = waggle::Maximiser::sampled, .candidates = 100}},
+                              {}, typical_state(*esn));
   const waggle::Percept percept{.reward = 1.0, .observation = VectorXd(0)};
   VectorXd action(1);
   std::uint64_t k = 0;
@@ -101,7 +105,8 @@ void DrawCandidates(benchmark::State& state) {
 /// The search alone, on values whose units have their kinks spread over and around the interval:
 /// the exact maximum against 100 given candidates.
 struct Search {
-  VectorXd b = VectorXd::Random(300), c = VectorXd::Random(300), w = VectorXd::Random(300);
+  RandomNumbers numbers;
+  VectorXd b = numbers.vector(300), c = numbers.vector(300), w = numbers.vector(300);
 };
 
 void SearchSampled(benchmark::State& state) {
@@ -124,8 +129,7 @@ void SearchExact(benchmark::State& state) {
   const Search f;
   waggle::PiecewiseLinearMaximiser maximise(300);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        maximise(f.b.data(), f.c.data(), f.w.data(), 300, 0.0, 0.0, -1.0, 1.0));
+    benchmark::DoNotOptimize(maximise({.b = f.b, .c = f.c, .w = f.w, .lower = -1.0, .upper = 1.0}));
   }
 }
 
@@ -134,7 +138,7 @@ void LstdFit(benchmark::State& state) {
   const EchoStateNetwork esn = network(300);
   MatrixXd states = MatrixXd::Zero(300, kSteps + 1);
   esn.drive(inputs(), states);
-  const VectorXd rewards = VectorXd::Random(kSteps);
+  const VectorXd rewards = RandomNumbers(5).vector(kSteps);
   const auto path = waggle::ridge_path();
   for (auto _ : state) {
     waggle::TdMoments moments(300, 0.5);
@@ -161,7 +165,8 @@ BellmanProblem bellman_problem() {
   const EchoStateNetwork esn = network(300);
   MatrixXd states = MatrixXd::Zero(300, kSteps + 1);
   esn.drive(inputs(), states);
-  return {states.leftCols(kSteps) - 0.5 * states.rightCols(kSteps), VectorXd::Random(kSteps)};
+  return {states.leftCols(kSteps) - 0.5 * states.rightCols(kSteps),
+          RandomNumbers(5).vector(kSteps)};
 }
 
 void FitEigenBdcsvd(benchmark::State& state) {

@@ -9,9 +9,9 @@ int main() {
   waggle::UniformPolicy random(simulation.spec().actions);
 
   const auto learnt = waggle::learn(  // 2,000 random steps, policy iteration on them
-      simulation, random, {.steps = 2000, .sweeps = 10, .reservoir = {.seed = 1}});
+      simulation, random, {.fit = {.value = {.discount = 0.5}}});
 
-  auto policy = learnt.policy();  // greedy on the learnt value
+  auto policy = learnt.policy(waggle::Start::training_ended);  // greedy on the learnt value
   const auto flight = simulation.run(policy, {.steps = 2000});
   std::printf("random %.2f, learnt %.2f\n", learnt.rounds.front().mean_reward,
               flight.trajectory.rewards().mean());

@@ -10,8 +10,8 @@ int main() {
   waggle::BeeWorld world;
   waggle::Simulation simulation(world, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
-  const auto learnt = waggle::learn(simulation, random, {.sweeps = 10, .reservoir = {.seed = 1}});
-  waggle::save_model("bee.safetensors", waggle::make_model(learnt, simulation.spec()));
+  waggle::save_model("bee.safetensors",
+                     waggle::learn(simulation, random, {.fit = {.value = {.discount = 0.5}}}));
 
   // From here on, nothing but the file is needed.
   const waggle::Model model = waggle::load_model("bee.safetensors");

@@ -8,14 +8,14 @@ double nectar(int members) {
   waggle::BeeWorld world;
   waggle::Simulation simulation(world, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
-  const auto learnt = waggle::learn(
-      simulation, random,
-      {.rounds = 8,
-       .sweeps = 1,
-       .final_sweeps = 3,
-       .reservoir = {.units = 80, .members = members, .direct_inputs = true, .seed = 1},
-       .exploration = {.epsilon = 0.1}});
-  auto policy = learnt.policy();
+  const auto learnt =
+      waggle::learn(simulation, random,
+                    {.fit = {.reservoir = {.units = 80, .seed = 1},
+                             .members = members,
+                             .value = {.discount = 0.5},
+                             .sweeps = 1},
+                     .collect = {.rounds = 8, .final_sweeps = 3, .exploration = {.epsilon = 0.1}}});
+  auto policy = learnt.policy(waggle::Start::training_ended);
   return simulation.run(policy, {.steps = 2000}).trajectory.rewards().mean();
 }
 

@@ -24,13 +24,11 @@ int main() {
   write_plant_log("plant.csv");
   waggle::Log log("plant.csv", {.reward = "score", .actions = {"valve"}});
   std::printf("%ld rows\n", static_cast<long>(log.rows()));
-  const auto learnt = waggle::learn_from_log(log.spec(), log,
-                                             {.sweeps = 20,
-                                              .reservoir = {.units = 100, .seed = 1},
-                                              .value = {.discount = 0.9, .washout = 20}});
-  const waggle::Model model =
-      waggle::make_model(learnt, log.spec(), log, {.sources = {"plant.csv"}});
-  waggle::save_model("plant.safetensors", model);
+  auto learnt = waggle::learn_from_log(
+      log.spec(), log,
+      {.reservoir = {.units = 100, .seed = 1}, .members = 1, .value = {.discount = 0.9}});
+  learnt.provenance.sources = {"plant.csv"};
+  waggle::save_model("plant.safetensors", learnt);
   std::printf("score of the log %.3f, saved %ld weights\n", learnt.rounds.front().mean_reward,
-              static_cast<long>(model.value.weights.size()));
+              static_cast<long>(learnt.controller.weights.size()));
 }

@@ -7,6 +7,8 @@
 #include <waggle/rollout.h>
 #include <waggle/value.h>
 
+#include "plain_learner.h"
+
 namespace waggle {
 
 /// Bee World under π_0, and a small reservoir driven by it.
@@ -22,9 +24,10 @@ struct BeeLog {
     UniformPolicy policy(simulation.spec().actions);
     log = simulation.run(policy, {.steps = steps}).trajectory;
     layout = InputLayout::of(simulation.spec());
+    ReservoirOptions reservoir = plain_reservoir(units);
+    reservoir.direct_inputs = true;
     network = std::make_unique<EchoStateNetwork>(
-        EchoStateNetwork(ReservoirOptions{.units = units, .direct_inputs = true}, layout.size())
-            .with_input_scaling(measure_inputs(layout, log)));
+        EchoStateNetwork(reservoir, layout.size()).with_input_scaling(measure_inputs(layout, log)));
     moments = td_moments(*network, layout, log, 0.5, 20);
   }
   Eigen::MatrixXd sigma() const { return moments.gram() / static_cast<double>(moments.samples()); }

@@ -56,6 +56,10 @@ TEST_F(Cli, BeeWorldTableJsonAndFiles) {
   const json results = json::parse(waggle::read(out / "results.json"));
   const json& experiment = results["experiments"][0];
   EXPECT_EQ(experiment["experiment"], "bee-world");
+  EXPECT_EQ(experiment["title"], "Bee World");
+  EXPECT_NE(experiment["text"].get<std::string>().find("nectar"), std::string::npos);
+  EXPECT_EQ(experiment["main_metric"], json::parse(R"({"name": "mean_nectar", "better": "higher",
+      "axis": "mean nectar per step", "logarithmic": false})"));
   EXPECT_EQ(experiment["learner"], "paper");
   EXPECT_EQ(experiment["seeds"], 3);
   EXPECT_EQ(experiment["options"]["learner"]["reservoir"]["units"], 300);

@@ -121,12 +121,12 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("forecast " + series + " --column flat", "'flat' is constant");
   expect_refused(forecast + "--washout 300", "washout of 300");
   expect_refused(forecast + "--horizon 200", "horizon of 200");
-  expect_refused(forecast + "--horizon 0", "--horizon 0");
-  expect_refused(forecast + "--horizon 2 --closed-loop 9", "--horizon 2", "closed loop");
-  expect_refused(forecast + "--test-fraction 1", "--test-fraction 1");
-  expect_refused(forecast + "--test-fraction 0", "--closed-loop");
+  expect_refused(forecast + "--horizon 0", "horizon = 0");
+  expect_refused(forecast + "--horizon 2 --closed-loop 9", "horizon = 2", "closed loop");
+  expect_refused(forecast + "--test-fraction 1", "test_fraction = 1");
+  expect_refused(forecast + "--test-fraction 0", "closed_loop");
   expect_refused(forecast + "--test-fraction 0 --closed-loop 9", "--out");
-  expect_refused(forecast + "--closed-loop -1", "--closed-loop -1");
+  expect_refused(forecast + "--closed-loop -1", "closed_loop = -1");
   expect_refused(forecast + "--units 0", "units = 0");
   expect_refused(forecast + "--units 99999999999999999999", "units", "whole number");
   expect_refused(forecast + "--members 4294967297", "members = 4294967297", "too large");

@@ -8,16 +8,27 @@
 
 #include <waggle/bee_world.h>
 #include <waggle/market_maker.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 
+#include "plain_learner.h"
 #include "toy.h"
 
 /// Models of every kind, for tests of their files.
 namespace waggle {
 
-inline const Provenance kProvenance{.sources = {"plant-1.csv", "plant \"2\".csv"},
-                                    .created = "2026-01-02T03:04:05Z",
-                                    .waggle_version = {}};
+inline const std::vector<std::string> kSources = {"plant-1.csv", "plant \"2\".csv"};
+inline const std::string kCreated = "2026-01-02T03:04:05Z";
+
+/// As if it came from two logs.
+inline Model with_provenance(Model model) {
+  model.provenance.sources = kSources;
+  model.provenance.created = kCreated;
+  return model;
+}
+inline Model with_provenance(Model model, const EnvironmentSpec& spec) {
+  model.environment = spec;
+  return with_provenance(std::move(model));
+}
 
 struct Case {
   Model model;
@@ -28,14 +39,15 @@ inline Case bee(Eigen::Index units = 60) {
   BeeWorld world;
   Simulation simulation(world, 7);
   UniformPolicy initial(world.spec().actions);
-  LearnOptions options;
-  options.steps = 1000;
-  options.sweeps = 3;
-  options.reservoir.units = units;
-  options.reservoir.seed = std::numeric_limits<std::uint64_t>::max();
-  options.greedy.smoothing = 0.2;
+  LearnOptions options = plain_learner();
+  options.collect.steps = 1000;
+  options.fit.sweeps = 3;
+  options.fit.reservoir.units = units;
+  options.fit.reservoir.seed = std::numeric_limits<std::uint64_t>::max();
+  options.fit.greedy.smoothing = 0.2;
+  options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
-  Model model = make_model(learnt, world.spec(), kProvenance);
+  Model model = with_provenance(learnt);
   return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
 }
 
@@ -43,16 +55,16 @@ inline Case market() {
   MarketMaker market;
   Simulation simulation(market, 8);
   LinearPolicy initial(Eigen::MatrixXd::Constant(1, 1, 0.3), 1.0);
-  LearnOptions options;
-  options.steps = 1000;
-  options.reservoir.units = 30;
-  options.reservoir.members = 2;
-  options.reservoir.density = 0.2;
-  options.reservoir.slowest_leak = 0.1;
-  options.reservoir.direct_inputs = true;
-  options.final_exploration = Exploration{.epsilon = 0.25};
+  LearnOptions options = plain_learner();
+  options.collect.steps = 1000;
+  options.fit.reservoir.units = 30;
+  options.fit.members = 2;
+  options.fit.reservoir.density = 0.2;
+  options.fit.reservoir.slowest_leak = 0.1;
+  options.fit.reservoir.direct_inputs = true;
+  options.collect.final_exploration = Exploration{.epsilon = 0.25};
   const Learnt learnt = learn(simulation, initial, options);
-  Model model = make_model(learnt, market.spec(), kProvenance, {.confidence = false});
+  Model model = with_provenance(learnt);
   return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
 }
 
@@ -62,14 +74,14 @@ inline Case countdown() {
   spec.choice_names = {"press", "γ: let be"};
   Simulation simulation(countdown, 9);
   UniformPolicy initial(spec.actions);
-  LearnOptions options;
-  options.steps = 300;
-  options.standardise = false;
-  options.reservoir.units = 10;
-  options.reservoir.activation = Activation::tanh;
+  LearnOptions options = plain_learner();
+  options.collect.steps = 300;
+  options.fit.standardise = false;
+  options.fit.reservoir.units = 10;
+  options.fit.reservoir.activation = Activation::tanh;
+  options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
-  return {make_model(learnt, spec, kProvenance),
-          simulation.run(initial, {.steps = 500}).trajectory};
+  return {with_provenance(learnt, spec), simulation.run(initial, {.steps = 500}).trajectory};
 }
 
 /// Procedure 1, whose recurrent matrix has a form of its own.
@@ -77,12 +89,12 @@ inline Case delay_line() {
   BeeWorld world;
   Simulation simulation(world, 7);
   UniformPolicy initial(world.spec().actions);
-  LearnOptions options;
-  options.steps = 500;
-  options.reservoir.procedure_one = ProcedureOne{.features = 20, .delay = 3};
+  LearnOptions options = plain_learner();
+  options.collect.steps = 500;
+  options.fit.reservoir.procedure_one = ProcedureOne{.features = 20, .delay = 3};
+  options.fit.confidence = true;
   const Learnt learnt = learn(simulation, initial, options);
-  return {make_model(learnt, world.spec(), kProvenance),
-          simulation.run(initial, {.steps = 1000}).trajectory};
+  return {with_provenance(learnt), simulation.run(initial, {.steps = 1000}).trajectory};
 }
 
 inline Percept percept_at(const Trajectory& recorded, Eigen::Index k) {
@@ -95,7 +107,8 @@ inline Percept percept_at(const Trajectory& recorded, Eigen::Index k) {
 inline void expect_same_actions(const Model& a, const Model& b, const Trajectory& recorded) {
   GreedyPolicy one = a.policy(Start::training_ended);
   GreedyPolicy other = b.policy(Start::training_ended);
-  Eigen::VectorXd action_one(a.actions.size()), action_other(a.actions.size());
+  Eigen::VectorXd action_one(a.controller.actions.size()),
+      action_other(a.controller.actions.size());
   for (Eigen::Index k = 0; k < recorded.steps(); ++k) {
     Draws draws_one = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
     Draws draws_other = draws_one;

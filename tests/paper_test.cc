@@ -7,7 +7,8 @@
 
 #include <waggle/waggle.h>
 
-#include "reference/quadratic_features.h"
+#include "plain_learner.h"
+#include "theory/quadratic_features.h"
 
 namespace waggle {
 namespace {
@@ -22,11 +23,12 @@ double median(std::vector<double> values) {
 
 /// The paper's learner to the letter, or with its inputs standardised and nothing else changed.
 LearnOptions paper_options(std::uint64_t seed, bool standardise, double discount, double ridge) {
-  return {.steps = 2000,
-          .standardise = standardise,
-          .reservoir = {.seed = seed},
-          .value = {.discount = discount, .method = Method::bellman_residual, .solve = {ridge}},
-          .greedy = {.maximiser = Maximiser::sampled}};
+  LearnOptions options = presets::paper();
+  options.fit.standardise = standardise;
+  options.fit.reservoir.seed = seed;
+  options.fit.value.discount = discount;
+  options.fit.value.solve.ridge = ridge;
+  return options;
 }
 
 double median_nectar(bool standardise) {
@@ -36,7 +38,7 @@ double median_nectar(bool standardise) {
     Simulation simulation(world, seed);
     UniformPolicy initial(simulation.spec().actions);
     const Learnt learnt = learn(simulation, initial, paper_options(seed, standardise, 0.5, 1e-9));
-    GreedyPolicy policy = learnt.policy();
+    GreedyPolicy policy = learnt.policy(Start::training_ended);
     means.push_back(simulation.run(policy, {.steps = 2000}).trajectory.rewards().mean());
   }
   return median(means);
@@ -58,12 +60,12 @@ TEST(Paper, MarketMakerImprovesInOneStep) {
     Simulation simulation(market, seed);
     LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
     LearnOptions options = paper_options(seed, false, std::exp(-1.0), 1e-6);
-    options.steps = 10'000;
-    options.greedy.candidate_spread = 1.0;
+    options.collect.steps = 10'000;
+    options.fit.greedy.candidate_spread = 1.0;
     const Learnt learnt = learn(simulation, initial, options);
     // π_0 costs about 22: variance 2 / (0.05 · 1.95), plus its own noise.
     EXPECT_GT(-learnt.experience.rewards().mean(), 10.0);
-    GreedyPolicy policy = learnt.policy();
+    GreedyPolicy policy = learnt.policy(Start::training_ended);
     costs.push_back(-simulation.run(policy, {.steps = 10'000}).trajectory.rewards().mean());
   }
   EXPECT_LT(median(costs), 3.5);
@@ -92,7 +94,7 @@ TEST(Errata, TheBellmanResidualIsBiasedUnderNoiseAndLstdIsNot) {
     const Trajectory log = simulation.run(initial, {.steps = 300'000}).trajectory;
     const auto p = [&](Method method) {
       const ValueFit fit =
-          fit_value(reference::QuadraticFeatures(), InputLayout::of(simulation.spec()), log,
+          fit_value(theory::QuadraticFeatures(), InputLayout::of(simulation.spec()), log,
                     {.discount = gamma, .method = method, .solve = {0.0}, .washout = 1});
       return -fit.weights[1];
     };
@@ -118,10 +120,10 @@ TEST(Errata, WithoutNoiseTheTwoMethodsAgree) {
   Sweeping sweeping;
   const Trajectory log = simulation.run(sweeping, {.steps = 4000}).trajectory;
   const InputLayout layout = InputLayout::of(simulation.spec());
+  ReservoirOptions reservoir = plain_reservoir(300, 1);
+  reservoir.slowest_leak = 0.1;
   const EchoStateNetwork network =
-      EchoStateNetwork(ReservoirOptions{.units = 300, .slowest_leak = 0.1, .seed = 1},
-                       layout.size())
-          .with_input_scaling(measure_inputs(layout, log));
+      EchoStateNetwork(reservoir, layout.size()).with_input_scaling(measure_inputs(layout, log));
   const auto values = [&](Method method) {
     const ValueFit fit =
         fit_value(network, layout, log, {.method = method, .solve = {1e-9}, .washout = 50});
@@ -133,7 +135,7 @@ TEST(Errata, WithoutNoiseTheTwoMethodsAgree) {
 }
 
 TEST(Errata, TheSpectralRadiusAtUnitNormIsAboutAHalf) {
-  const EchoStateNetwork network(ReservoirOptions{}, 2);
+  const EchoStateNetwork network(plain_reservoir(), 2);
   EXPECT_NEAR(operator_norm(network.recurrent()), 1.0, 1e-12);
   EXPECT_NEAR(spectral_radius(network.recurrent()), 0.5, 0.05);
 }
@@ -152,7 +154,7 @@ TEST(Theorems, LstdsEstimationErrorFallsWithTheRootOfTheSteps) {
   };
   const Trajectory held_out = log(99, 5000);
   const InputScaling scaling = measure_inputs(layout, held_out);
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.procedure_one = ProcedureOne{.features = 5, .delay = 0, .radius = 1.0};
   options.procedure_one->input_bound = measure_input_bound(layout, held_out, scaling, 0);
   options.direct_inputs = true;

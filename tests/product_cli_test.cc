@@ -10,51 +10,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli_fixture.h"
+#include "product_fixture.h"
 
 namespace {
 
 using nlohmann::json;
+using waggle::expect_parts;
 using waggle::Outcome;
-
-class ProductCli : public waggle::Cli {
- protected:
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory_ / name) << text;
-    return path(name);
-  }
-  /// Runs a command that has to succeed.
-  std::string done(const std::string& arguments) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.code, 0) << arguments << "\n" << outcome.err;
-    return outcome.out;
-  }
-  /// A small model of Bee World.
-  std::string bee() const {
-    done("simulate bee-world --steps 800 --seed 3 -o " + path("log.csv"));
-    done("learn " + path("log.csv") + learnt() + " -o " + path("bee.safetensors"));
-    return path("bee.safetensors");
-  }
-  static std::string learnt() { return " --reward nectar --action move --gamma 0.5 --units 60"; }
-  /// A switch that pays off two steps later, with a measured quantity beside it.
-  std::string relay() const {
-    std::string text = "temp,mode,gain\n";
-    int state = 7;
-    for (int k = 0; k < 400; ++k) {
-      state = state * 1103515245 % 2147483647;
-      const bool on = std::abs(state) / 1000 % 2 == 0;
-      text += std::to_string(std::sin(0.3 * k)) + (on ? ",on," : ",off,") +
-              std::to_string((on ? 1.0 : 0.0) + 0.1 * std::sin(0.3 * k)) + "\n";
-    }
-    return write("relay.csv", text);
-  }
-};
-
-void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts) {
-    EXPECT_NE(text.find(part), std::string::npos) << part << " not in:\n" << text;
-  }
-}
+using waggle::ProductCli;
 
 /// What `simulate` says the mean reward was.
 double mean_of(const std::string& said) {
@@ -157,6 +120,30 @@ TEST_F(ProductCli, DiscreteActionsAnswerWithTheirLabels) {
   expect_refused("evaluate " + model + " bee-world", "does not fit", "'gain'", "'nectar'");
 }
 
+TEST_F(ProductCli, AnEpisodeIsWorthTheSameAfterAnother) {
+  // Two episodes of the same rows: a walk that takes the memory of the first into the second would
+  // give its rows other values.
+  std::string text = "episode,temp,push,gain\n";
+  for (int k = 0; k < 120; ++k) {
+    const int row = k % 60;
+    text += std::to_string(k / 60) + "," + std::to_string(std::sin(0.3 * row * row)) + "," +
+            std::to_string(std::cos(1.7 * row)) + "," + std::to_string(std::sin(0.9 * row)) + "\n";
+  }
+  const std::string log = write("twice.csv", text), model = path("twice.safetensors");
+  done("learn " + log + " --reward gain --action push --washout 0 --units 20 -o " + model);
+  done("evaluate " + model + " " + log + " --out " + path("out"));
+  std::istringstream rows(waggle::read(path("out/rows.csv")));
+  std::string line;
+  std::getline(rows, line);
+  ASSERT_EQ(line.rfind("row,reward,value,", 0), 0u) << line;
+  std::vector<double> values;
+  while (std::getline(rows, line)) {
+    values.push_back(std::stod(line.substr(line.find(',', line.find(',') + 1) + 1)));
+  }
+  ASSERT_EQ(values.size(), 120u);
+  for (std::size_t k = 0; k < 60; ++k) EXPECT_NEAR(values[k], values[k + 60], 1e-9) << k;
+}
+
 TEST_F(ProductCli, ActGoesOnAfterLinesItDoesNotUnderstand) {
   const std::string model = bee();
   const std::string input =
@@ -204,7 +191,7 @@ TEST_F(ProductCli, AClosedPipeIsNoFailureOfTheLoop) {
 
 TEST_F(ProductCli, AnInterruptionKeepsTheRowsSoFar) {
   const std::string command = "timeout --preserve-status -s INT 0.5 " WAGGLE_COMMAND
-                              " simulate bee-world --steps 1000000000 -o " +
+                              " simulate bee-world --steps 20000000 -o " +
                               path("log.csv") + " 2>" + path("err") + " >/dev/null; echo $? >" +
                               path("code");
   EXPECT_EQ(std::system(command.c_str()), 0);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -10,9 +11,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr std::string_view kNoPage = WAGGLE_NO_REPORT;  // why there is none; empty if there is one
+
 /// Hand-made result directories, so that every number in the page is known.
 class ReportCli : public Cli {
  protected:
+  void SetUp() override {
+    if (!kNoPage.empty()) GTEST_SKIP() << kNoPage;
+  }
+
   void write(const std::string& name, const std::string& content) const {
     std::filesystem::create_directories((directory_ / name).parent_path());
     std::ofstream(directory_ / name) << content;
@@ -26,6 +33,8 @@ class ReportCli : public Cli {
         {"command", "waggle reproduce convergence --seeds 2"},
         {"experiments",
          {{{"experiment", "convergence-theorem-1"},
+           {"title", "Theorem 1"},
+           {"text", "What it is about."},
            {"learner", "least squares"},
            {"seeds", 2},
            {"first_seed", 0},
@@ -95,12 +104,14 @@ TEST_F(ReportCli, SaysWhatIsMissingWhereItWouldBe) {
   const ordered_json notes = document("a.html")["sections"][0]["figures"][0]["notes"];
   EXPECT_EQ(notes[0], "Missing: against the steps: 't/steps.csv' is not there");
   EXPECT_EQ(notes[1],
-            "1 of 3 values of 'error' in t/features.csv are not numbers; they are left out.");
+            "1 of 3 values of 'error' in t/features.csv is not a number; it is left out.");
 
   write("r/t/features.csv", "features,seed,error\n10,0");  // cut off
   const Outcome none = run("report " + path("r") + " -o " + path("b.html"));
   EXPECT_EQ(none.code, 0);
-  EXPECT_NE(none.out.find("1 missing"), std::string::npos) << none.out;
+  EXPECT_NE(none.out.find(": 1 section, 0 figures (1 missing, with the reason in its place), "),
+            std::string::npos)
+      << none.out;
   const std::string why = document("b.html")["sections"][0]["figures"][0]["missing"];
   EXPECT_NE(why.find("features.csv"), std::string::npos) << why;
 
@@ -159,6 +170,8 @@ TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
   ordered_json results = theorem();
   ordered_json& bees = results["experiments"][0];
   bees = {{"experiment", "bee-world"},
+          {"title", "Bee World"},
+          {"main_metric", {{"name", "mean_nectar"}, {"axis", "nectar"}, {"better", "higher"}}},
           {"learner", "paper"},
           {"seeds", 2},
           {"first_seed", 0},
@@ -170,6 +183,7 @@ TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
   ordered_json market = bees;
   market["experiment"] = "market-maker";
   market["timing"] = "departure";
+  market["main_metric"] = {{"name", "average_cost"}, {"axis", "cost"}, {"better", "lower"}};
   market["metrics"] = {{"average_cost", metric}};
   market["figures"] = {{{"name", "scatter"}, {"file", "scatter.csv"}},
                        {{"name", "histogram"}, {"file", "histogram.csv"}}};
@@ -207,6 +221,36 @@ TEST_F(ReportCli, DrawsEachColumnUnderItsOwnName) {
             std::string::npos);
 }
 
+/// What a result is, its file says: the report need not know its name.
+TEST_F(ReportCli, TakesResultsAtTheirWord) {
+  ordered_json results = theorem();
+  ordered_json& mine = results["experiments"][0];
+  mine["experiment"] = "mine";
+  mine["title"] = "My own";
+  mine["main_metric"] = {{"name", "z_first"}, {"axis", "litres"}, {"better", "lower"}};
+  write("r/results.json", results.dump());
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  ordered_json section = document("a.html")["sections"][0];
+  EXPECT_EQ(section["title"], "My own");
+  EXPECT_EQ(section["text"], "What it is about.");
+  ASSERT_EQ(section["figures"].size(), 1u);
+  EXPECT_NE(section["figures"][0].dump().find("Further left is better"), std::string::npos);
+  EXPECT_NE(section["figures"][0].dump().find("litres"), std::string::npos);
+
+  ordered_json other = mine;
+  other["learner"] = "another";
+  results["experiments"].push_back(other);
+  write("r/results.json", results.dump());
+  ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
+  EXPECT_EQ(document("a.html")["sections"][0]["title"], "My own: all learners");
+
+  results["experiments"][0].erase("title");
+  write("r/results.json", results.dump());
+  const Outcome old = run("report " + path("r") + " -o " + path("b.html"));
+  EXPECT_EQ(old.code, 2);
+  EXPECT_NE(old.err.find("run its command again"), std::string::npos) << old.err;
+}
+
 TEST_F(ReportCli, KeepsResultsApartAndTheirNumbersWhole) {
   // The first in line cannot be shown; nothing of it may be seen in the second.
   const auto flight = [](const std::string& nectar) {
@@ -216,6 +260,8 @@ TEST_F(ReportCli, KeepsResultsApartAndTheirNumbersWhole) {
   ordered_json results = theorem();
   ordered_json& bees = results["experiments"][0];
   bees = {{"experiment", "bee-world"},
+          {"title", "Bee World"},
+          {"main_metric", {{"name", "mean_nectar"}}},
           {"learner", "paper"},
           {"metrics", {{"mean_nectar", {{"values", {1.0}}}}}},
           {"figures", {{{"name", "initial_flight"}, {"file", "flight.csv"}}}}};
@@ -282,6 +328,25 @@ TEST_F(ReportCli, RefusesWhatCannotBeShownAtAll) {
   write_theorem("r");
   expect_refused("report " + path("r") + " -o " + path("empty"), "must name a file");
   expect_refused("report " + path("r") + " -o " + path("r/t/steps.csv"), "name another file");
+}
+
+TEST_F(ReportCli, NamesTheDirectoryThatCannotBeWritten) {
+  write_theorem("r");
+  const std::string name(300, 'a');  // longer than file systems allow
+  expect_refused("report " + path("r") + " -o " + path(name + "/a.html"),
+                 "cannot write '" + path(name) + "': ");
+  expect_refused("report " + path(name), "is no directory");
+  if (!std::filesystem::exists("/proc/self")) return;  // a directory nobody may write into
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path("/proc");
+  expect_refused("report " + path("r"), "cannot write '/proc': ");
+  std::filesystem::current_path(here);
+}
+
+TEST_F(Cli, SaysWhyThereIsNoPageOfTheReport) {
+  if (kNoPage.empty()) GTEST_SKIP() << "there is one";
+  std::filesystem::create_directories(directory_ / "r");
+  expect_refused("report " + path("r"), "without the page of the report: ", std::string(kNoPage));
 }
 
 TEST_F(ReportCli, ReadsNothingOutsideTheDirectory) {

@@ -56,4 +56,22 @@ class LastObservation final : public ReservoirSystem {
   Eigen::Index inputs_;
 };
 
+/// The same with a memory: x halves at every step before the one-hot code is added, so that it
+/// tells all of the past since it was 0.
+class FadingObservations final : public ReservoirSystem {
+ public:
+  FadingObservations(Eigen::Index cells, Eigen::Index inputs) : cells_(cells), inputs_(inputs) {}
+  Eigen::Index units() const override { return cells_; }
+  Eigen::Index inputs() const override { return inputs_; }
+  void step(const Eigen::Ref<const Eigen::VectorXd>& x, const Eigen::Ref<const Eigen::VectorXd>& z,
+            Eigen::Ref<Eigen::VectorXd> next) const override {
+    next = 0.5 * x;
+    next[static_cast<Eigen::Index>(z[inputs_ - 1])] += 1.0;
+  }
+
+ private:
+  Eigen::Index cells_;
+  Eigen::Index inputs_;
+};
+
 }  // namespace waggle::toy

@@ -4,8 +4,8 @@
 
 namespace waggle::app {
 
-/// The pages built into the program, as HTML with everything inside; empty if it was built without
-/// them (CMake's WAGGLE_BUILD_WEB).
+/// The pages built into the program, as HTML with everything inside. Where one could not be built,
+/// its function throws Error with what was missing and what to do.
 std::string_view report_page();
 std::string_view playground_page();
 

@@ -7,7 +7,7 @@ import {viteSingleFile} from 'vite-plugin-singlefile';
 import type {CoreModule} from './playground/core';
 import {record} from './playground/record';
 
-// The core as WebAssembly: `cmake --preset wasm && cmake --build --preset wasm`.
+// The core as WebAssembly. The build says where it is; by hand, `cmake --preset wasm && cmake --build --preset wasm`.
 const core = process.env['WAGGLE_CORE'] ??
   fileURLToPath(new URL('../build/wasm/web/wasm/waggle.mjs', import.meta.url));
 

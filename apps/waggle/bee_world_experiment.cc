@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <map>
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
 #include "learning_figures.h"
 #include "progress.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -30,11 +30,11 @@ Flight fly(const BeeWorldOptions& options, LearnOptions learner, Index evaluatio
   BeeWorld world(options);
   Simulation simulation(world, seed);
   UniformPolicy initial(simulation.spec().actions);
-  learner.reservoir.seed = seed;
+  learner.fit.reservoir.seed = seed;
   const auto start = std::chrono::steady_clock::now();
   Learnt learnt = learn(simulation, initial, learner);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  GreedyPolicy greedy = learnt.policy();
+  GreedyPolicy greedy = learnt.policy(Start::training_ended);
   Rollout improved = simulation.run(greedy, {.steps = evaluation_steps});
   return {std::move(learnt), std::move(improved), taken.count()};
 }
@@ -83,17 +83,33 @@ Figure field_figure(const BeeWorldOptions& options, Index second_start) {
   return figure;
 }
 
-Figure reference_figure(const reference::OptimalFlight& optimal,
-                        const reference::EulerLagrangeFlight& printed,
-                        const reference::EulerLagrangeFlight& corrected) {
+/// What is known of the world exactly, for one discount.
+struct Exact {
+  reference::OptimalFlight optimal;
+  double best_average = 0.0;                          ///< mean nectar of the best undiscounted one
+  reference::EulerLagrangeFlight printed, corrected;  ///< the paper's flow
+};
+
+Exact solve_exactly(const BeeWorldOptions& world, double discount) {
+  using reference::EulerLagrangeSign;
+  const auto flow = [&](EulerLagrangeSign sign) {
+    return reference::euler_lagrange_flight({.world = world, .discount = discount, .sign = sign});
+  };
+  return {reference::optimal_flight({.world = world, .discount = discount}),
+          reference::optimal_flight({.world = world, .discount = 1.0}).mean_nectar,
+          flow(EulerLagrangeSign::printed), flow(EulerLagrangeSign::corrected)};
+}
+
+Figure reference_figure(const Exact& exact) {
   Figure figure{"reference",
                 {"step", "optimal_position", "optimal_nectar", "flow_position", "flow_nectar",
                  "printed_flow_position", "printed_flow_nectar"},
                 {}};
   for (Index k = 0; k < kShown; ++k) {
-    figure.rows.push_back({static_cast<double>(k), optimal.positions[k], optimal.nectar[k],
-                           corrected.positions[k], corrected.nectar[k], printed.positions[k],
-                           printed.nectar[k]});
+    figure.rows.push_back({static_cast<double>(k), exact.optimal.positions[k],
+                           exact.optimal.nectar[k], exact.corrected.positions[k],
+                           exact.corrected.nectar[k], exact.printed.positions[k],
+                           exact.printed.nectar[k]});
   }
   return figure;
 }
@@ -110,7 +126,7 @@ struct Problem {
 };
 
 Flights fly_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
-                const LearnOptions& learner, const Progress& progress) {
+                const LearnOptions& learner, const SeedProgress& progress) {
   Flights flights;
   flights.outcomes.resize(static_cast<std::size_t>(options.seeds));
   flights.rounds.resize(flights.outcomes.size());
@@ -119,7 +135,7 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
     flights.outcomes[static_cast<std::size_t>(i)] = {
         .values = {flight.learnt.rounds.front().mean_reward,
                    flight.improved.trajectory.rewards().mean()},
-        .rank_deficient = flight.learnt.value.diagnostics.rank_deficient(),
+        .rank_deficient = flight.learnt.diagnostics.rank_deficient(),
         .warnings = flight.learnt.warnings,
         .seconds = flight.seconds};
     flights.rounds[static_cast<std::size_t>(i)] = flight.learnt.rounds;
@@ -130,12 +146,13 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
 }
 
 VectorXd values(const Learnt& learnt, const Trajectory& trajectory, const VectorXd& state) {
-  return values_along(*learnt.reservoir, learnt.layout, trajectory, state, learnt.value.weights);
+  return values_along(*learnt.controller.reservoir, learnt.controller.layout, trajectory, state,
+                      learnt.controller.weights);
 }
 
 Figure initial_flight(const BeeWorldOptions& options, const Flight& flight) {
   const Learnt& learnt = flight.learnt;
-  const VectorXd empty = VectorXd::Zero(learnt.reservoir->units());
+  const VectorXd empty = VectorXd::Zero(learnt.controller.reservoir->units());
   return flight_figure("initial_flight", 0, learnt.experience, learnt.rounds.front().steps,
                        values(learnt, learnt.experience, empty), positions(options, flight));
 }
@@ -143,7 +160,7 @@ Figure initial_flight(const BeeWorldOptions& options, const Flight& flight) {
 Figure learnt_flight(std::string name, const BeeWorldOptions& options, const Flight& flight) {
   const Trajectory& improved = flight.improved.trajectory;
   return flight_figure(std::move(name), flight.learnt.experience.steps(), improved, kShown,
-                       values(flight.learnt, improved, flight.learnt.value.state),
+                       values(flight.learnt, improved, flight.learnt.state),
                        positions(options, flight));
 }
 
@@ -162,7 +179,8 @@ std::uint64_t median_seed(const ReproduceOptions& options, const Flights& flight
 
 /// The best learner's flight and its learning curve.
 std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem& problem,
-                                 const Flights& flights, double optimum, const Progress& progress) {
+                                 const std::string& name, const Flights& flights, double optimum,
+                                 const SeedProgress& progress) {
   const std::string best = problem.file.best_learner();
   const LearnOptions learner = problem.file.learner(best);
   ReproduceOptions few = options;
@@ -170,9 +188,8 @@ std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem&
   Figure flight = missing_figure("best_flight", "interrupted");
   Figure curve = missing_figure("learning_curve", "interrupted");
   try {
-    Flights its = options.learner == best
-                      ? flights
-                      : fly_all(few, "bee-world, " + best, problem, learner, progress);
+    Flights its =
+        name == best ? flights : fly_all(few, "bee-world, " + best, problem, learner, progress);
     flight = learnt_flight(
         "best_flight", problem.world,
         fly(problem.world, learner, problem.file.evaluation_steps(), median_seed(few, its)));
@@ -185,87 +202,108 @@ std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem&
 }
 
 Figure path_of_ridges(const ReproduceOptions& options, const Problem& problem, std::uint64_t seed,
-                      const Progress& progress) {
+                      const SeedProgress& progress) {
   const Learnt learnt = fly(problem.world, problem.file.learner(kPathLearner), 1, seed).learnt;
   return ridge_path_figure(learnt, options, "bee-world", progress, "mean_nectar",
                            [&](const Learnt& at) { return mean_nectar(problem, at, seed); });
 }
 
-}  // namespace
-
-void reproduce_bee_world(const ReproduceOptions& options, const Progress& progress,
-                         Results& results) {
-  const Problem problem;
-  const ExperimentFile& file = problem.file;
-  const BeeWorldOptions& world = problem.world;
-  const LearnOptions learner = file.learner(options.learner);
-  const Flights flights = fly_all(options, "bee-world", problem, learner, progress);
-
-  using reference::EulerLagrangeSign;
-  const auto optimal =
-      reference::optimal_flight({.world = world, .discount = learner.value.discount});
-  const auto best_average = reference::optimal_flight({.world = world, .discount = 1.0});
-  const auto flow = [&](EulerLagrangeSign sign) {
-    return reference::euler_lagrange_flight(
-        {.world = world, .discount = learner.value.discount, .sign = sign});
-  };
-  const auto printed = flow(EulerLagrangeSign::printed);
-  const auto corrected = flow(EulerLagrangeSign::corrected);
-
-  ExperimentResult result;
-  result.experiment = "bee-world";
-  result.learner = options.learner;
-  result.options = {{"environment", to_json(world)},
-                    {"learner", to_json(learner)},
-                    {"evaluation_steps", file.evaluation_steps()}};
-  result.first_seed = options.first_seed;
-  result.seeds = static_cast<int>(flights.outcomes.size());
+std::vector<Metric> metrics(const ExperimentFile& file, double optimum) {
   Metric initial{"mean_nectar_initial",
                  "mean nectar, random flight π_0",
                  file.paper("mean_nectar_initial"),
                  1.0,
                  {}};
-  Metric improved{"mean_nectar",
-                  "mean nectar, learnt policy",
-                  file.paper("mean_nectar"),
-                  optimal.mean_nectar,
-                  {}};
+  Metric improved{
+      "mean_nectar", "mean nectar, learnt policy", file.paper("mean_nectar"), optimum, {}};
   improved.compared = true;
-  result.metrics = {std::move(initial), std::move(improved)};
-  collect(flights.outcomes, result);
-  result.facts = {
-      {"optimal_mean_nectar", "  the optimum for the discount, by DP", {}, {}, optimal.mean_nectar},
-      {"optimal_average",
-       "  the best average of any flight, by DP",
+  return {std::move(initial), std::move(improved)};
+}
+
+std::vector<Fact> facts(const ExperimentFile& file, const Exact& exact) {
+  return {
+      {"optimal_mean_nectar",
+       "  the optimum for the discount, by DP",
        {},
        {},
-       best_average.mean_nectar},
+       exact.optimal.mean_nectar},
+      {"optimal_average", "  the best average of any flight, by DP", {}, {}, exact.best_average},
       {"euler_lagrange_flow",
        "  the paper's Euler–Lagrange flow, as printed",
        file.paper("euler_lagrange_flow"),
-       printed.mean_nectar,
+       exact.printed.mean_nectar,
        {}},
       {"euler_lagrange_flow_corrected",
        "  the same with its sign corrected",
        {},
-       corrected.mean_nectar,
+       exact.corrected.mean_nectar,
        {}}};
-  if (options.figures == Figures::learning_curve && learner.rounds > 1) {
-    result.figures.push_back(learning_curve(flights.rounds, 1.0, optimal.mean_nectar));
+}
+
+ExperimentResult summarise(const ReproduceOptions& options, const Problem& problem,
+                           const std::string& name, const LearnOptions& learner,
+                           const Flights& flights, const Exact& exact, const SeedProgress& progress) {
+  const BeeWorldOptions& world = problem.world;
+  const Index steps = problem.file.evaluation_steps();
+  const double optimum = exact.optimal.mean_nectar;
+  ExperimentResult result = start_result(options, "bee-world", name);
+  result.options = {
+      {"environment", to_json(world)}, {"learner", to_json(learner)}, {"evaluation_steps", steps}};
+  result.seeds = static_cast<int>(flights.outcomes.size());
+  result.metrics = metrics(problem.file, optimum);
+  collect(flights.outcomes, result);
+  result.facts = facts(problem.file, exact);
+  if (options.figures == Figures::learning_curve && learner.collect.rounds > 1) {
+    result.figures.push_back(learning_curve(flights.rounds, 1.0, optimum));
   }
   if (options.figures == Figures::all) {
     result.figure_seed = median_seed(options, flights);
-    const Flight flight = fly(world, learner, file.evaluation_steps(), *result.figure_seed);
-    result.figures = {initial_flight(world, flight),
-                      learnt_flight("improved_flight", world, flight),
-                      field_figure(world, flight.learnt.experience.steps()),
-                      reference_figure(optimal, printed, corrected)};
-    for (Figure& figure : best_figures(options, problem, flights, optimal.mean_nectar, progress)) {
+    const Flight flight = fly(world, learner, steps, *result.figure_seed);
+    result.figures = {
+        initial_flight(world, flight), learnt_flight("improved_flight", world, flight),
+        field_figure(world, flight.learnt.experience.steps()), reference_figure(exact)};
+    for (Figure& figure : best_figures(options, problem, name, flights, optimum, progress)) {
       result.figures.push_back(std::move(figure));
     }
     result.figures.push_back(path_of_ridges(options, problem, *result.figure_seed, progress));
   }
-  results.push_back(std::move(result));
+  return result;
+}
+
+void reproduce_bee_world(const ReproduceOptions& options, const SeedProgress& progress,
+                         Results& results) {
+  const Problem problem;
+  std::map<double, Exact> exact;  // by discount: learners share it
+  for (const std::string& name : options.learners) {
+    const LearnOptions learner = problem.file.learner(name);
+    const Flights flights = fly_all(options, "bee-world", problem, learner, progress);
+    const double discount = learner.fit.value.discount;
+    if (!exact.contains(discount)) {
+      exact.emplace(discount, solve_exactly(problem.world, discount));
+    }
+    results.push_back(
+        summarise(options, problem, name, learner, flights, exact.at(discount), progress));
+  }
+}
+
+}  // namespace
+
+DrawFigures draw_bee_world;  // in report/bee_world.cc
+
+/// The paper's first problem.
+Experiment bee_world_experiment() {
+  return {.name = "bee-world",
+          .results = {{.name = "bee-world",
+                       .title = "Bee World",
+                       .text = "A bee on a circle tastes the nectar where it is, and nothing else. "
+                               "The nectar comes and goes in time, so it must remember what it "
+                               "tasted and where it moved. It learns from 2,000 random steps.",
+                       .main_metric = MainMetric{.name = "mean_nectar",
+                                                 .axis = "mean nectar per step",
+                                                 .better = Better::higher},
+                       .draw = draw_bee_world}},
+          .run = reproduce_bee_world,
+          .has_learners = true};
 }
 
 }  // namespace waggle::app

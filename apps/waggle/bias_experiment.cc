@@ -2,9 +2,11 @@
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
-#include "reference/quadratic_features.h"
+#include "progress.h"
 #include "reproduce.h"
+#include "theory/quadratic_features.h"
 
 namespace waggle::app {
 
@@ -32,9 +34,10 @@ Estimates estimate(const MarketMakerOptions& environment, const reference::Noisy
   Trajectory log(1, 1);
   Estimates estimates{};
   for (std::size_t i = 0; i < kCount; ++i) {
+    end_if_interrupted();
     log.append(simulation.run(policy, {.steps = kLengths[i] - log.steps()}).trajectory);
     const auto p = [&](Method method) {
-      return -fit_value(reference::QuadraticFeatures(), layout, log,
+      return -fit_value(theory::QuadraticFeatures(), layout, log,
                         {.discount = discount, .method = method, .solve = {0.0}, .washout = 1})
                   .weights[1];
     };
@@ -50,13 +53,11 @@ double root_mean_square(const std::vector<double>& values, double about) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-}  // namespace
-
-void reproduce_bias(const ReproduceOptions& options, const Progress& progress, Results& results) {
+void reproduce_bias(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   const ExperimentFile file("market-maker");
   const auto environment = file.read<MarketMakerOptions>("environment");
   const auto policy = file.read<reference::NoisyLinearPolicy>("initial_policy");
-  const double discount = file.learner("paper").value.discount;
+  const double discount = file.learner("paper").fit.value.discount;
   const double exact = reference::policy_value(environment, discount, policy).action_value.next;
 
   std::vector<Estimates> estimates(static_cast<std::size_t>(options.seeds));
@@ -107,6 +108,23 @@ void reproduce_bias(const ReproduceOptions& options, const Progress& progress, R
                    {}}};
   result.figures = {std::move(figure)};
   results.push_back(std::move(result));
+}
+
+}  // namespace
+
+DrawFigures draw_bias;  // in report/bias.cc
+
+/// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
+/// length.
+Experiment bias_experiment() {
+  return {.name = "bias",
+          .results = {{.name = "bias",
+                       .title = "What noise does to the paper's estimator",
+                       .text = "On features that can represent the value exactly, LSTD comes to "
+                               "the exact curvature of the value with more data, and the Bellman "
+                               "residual of the paper to another number.",
+                       .draw = draw_bias}},
+          .run = reproduce_bias};
 }
 
 }  // namespace waggle::app

@@ -5,26 +5,18 @@
 #include <fmt/format.h>
 
 #include "experiment_file.h"
-#include "progress.h"
 
 namespace waggle::app {
 
-std::vector<ExperimentResult> compare(const ReproduceOptions& options, const Progress& progress) {
-  std::vector<ExperimentResult> results;
-  try {
-    for (const std::string& learner : ExperimentFile(options.experiment).compared_learners()) {
-      ReproduceOptions one = options;
-      one.learner = learner;
-      one.figures = Figures::learning_curve;
-      for (ExperimentResult& result : reproduce(one, progress)) {
-        std::erase_if(result.figures,
-                      [](const Figure& figure) { return figure.name != "learning_curve"; });
-        result.among_learners = true;
-        results.push_back(std::move(result));
-      }
-    }
-  } catch (const Interrupted&) {
-    if (results.empty()) throw;
+std::vector<ExperimentResult> compare(const ReproduceOptions& options, const SeedProgress& progress) {
+  ReproduceOptions all = options;
+  all.learners = ExperimentFile(options.experiment).compared_learners();
+  all.figures = Figures::learning_curve;
+  std::vector<ExperimentResult> results = reproduce(all, progress);
+  for (ExperimentResult& result : results) {
+    std::erase_if(result.figures,
+                  [](const Figure& figure) { return figure.name != "learning_curve"; });
+    result.among_learners = true;
   }
   return results;
 }

@@ -26,16 +26,24 @@ struct TomlSource {
   static std::optional<std::int64_t> whole(const Node& node) {
     return node.value_exact<std::int64_t>();
   }
-  static std::optional<double> number(const Node& node) { return node.value<double>(); }
+  /// TOML's whole numbers end at 2⁶³; larger ones are text.
+  static std::optional<std::uint64_t> natural(const Node& node);
+  /// As JSON has to, text may say what is not finite.
+  static std::optional<double> number(const Node& node);
   static std::optional<std::string> text(const Node& node) {
     return node.value_exact<std::string>();
   }
   static const Table* table(const Node& node) { return node.as_table(); }
   static const toml::array* array(const Node& node) { return node.as_array(); }
   static bool is_none(const Node& node) { return text(node) == "none"; }
+  static std::string shown(const Node& node);
 };
 
 /// Reads options from a table of a TOML document.
 using TomlReader = OptionsReader<TomlSource>;
+
+/// A JSON object as a TOML document: null, which TOML has not, is "none", and whole numbers from
+/// 2⁶³ on are text.
+std::string to_toml(const nlohmann::ordered_json& json);
 
 }  // namespace waggle::app

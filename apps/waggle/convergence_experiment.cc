@@ -8,9 +8,9 @@
 #include <waggle/theory/hidden_markov.h>
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
 #include "progress.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -87,6 +87,7 @@ Errors theorem_1_in_steps(const ConvergenceTask& task, const theory::HiddenMarko
   const MatrixXd limit = predictions_on(best, held_out.observed, task.delay);
   Errors errors;
   for (const double steps : kSteps) {
+    end_if_interrupted();
     const auto count = static_cast<Index>(steps);
     const Supervised model = fit_supervised(best.reservoir, data.observed.head(count).transpose(),
                                             data.hidden.head(count).transpose(), options);
@@ -106,6 +107,7 @@ Errors theorem_1_in_features(const ConvergenceTask& task,
   const MatrixXd truth = held_out.filtered.tail(kHeldOut - task.delay).transpose();
   Errors errors;
   for (const double features : kFeatures1) {
+    end_if_interrupted();
     const Supervised model = fit_supervised(data.observed.transpose(), data.filtered.transpose(),
                                             supervised(task, static_cast<Index>(features), seed));
     errors.total.push_back(rms(predictions_on(model, held_out.observed, task.delay) - truth));
@@ -174,6 +176,7 @@ void lengthening(const EchoStateNetwork& network, const Market& market, const Ma
   std::size_t next = 0;
   VectorXd state = VectorXd::Zero(network.units());
   for_each_block(network, run.layout, run.log, state, [&](const StateBlock& block) {
+    end_if_interrupted();
     // A length may end inside a block.
     Index from = 0;
     const Index rows = block.states.cols() - 1;
@@ -201,6 +204,7 @@ struct MarketReference {
         network(market_network(task, held_out, task.features, seed)) {
     std::vector<TdMoments> parts;
     for (int i = 1; i <= kChunks; ++i) {
+      end_if_interrupted();
       const MarketRun run = market.run(kChunk, seed + kOtherData + static_cast<std::uint64_t>(i));
       parts.push_back(td_moments(network, run.layout, run.log, market.discount, task.delay + 1));
     }
@@ -235,6 +239,7 @@ Errors theorem_2_in_features(const ConvergenceTask& task, const Market& market,
   const MarketRun run = market.run(task.steps, seed);
   Errors errors;
   for (const double features : kFeatures2) {
+    end_if_interrupted();
     const EchoStateNetwork network =
         market_network(task, reference.held_out, static_cast<Index>(features), seed);
     const VectorXd w = lstd(
@@ -300,7 +305,7 @@ Figure ladder_figure(const char* name, const char* variable, const std::vector<d
 }
 
 /// Runs both ladders of one theorem for every seed and writes them up.
-void climb(const ReproduceOptions& options, const Progress& progress,
+void climb(const ReproduceOptions& options, const SeedProgress& progress,
            const std::vector<double>& features,
            const std::function<Errors(std::uint64_t)>& in_steps,
            const std::function<Errors(std::uint64_t)>& in_features, const char* steps_figure,
@@ -328,9 +333,7 @@ void climb(const ReproduceOptions& options, const Progress& progress,
       ladder_figure(features_figure, "features", features, options.first_seed, by_features)};
 }
 
-}  // namespace
-
-void reproduce_convergence(const ReproduceOptions& options, const Progress& progress,
+void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& progress,
                            Results& results) {
   const ExperimentFile file("convergence");
   const auto process = file.read<theory::HiddenMarkovOptions>("hidden_markov");
@@ -339,7 +342,7 @@ void reproduce_convergence(const ReproduceOptions& options, const Progress& prog
   const ExperimentFile paper("market-maker");
   const Market market{paper.read<MarketMakerOptions>("environment"),
                       paper.read<reference::NoisyLinearPolicy>("initial_policy"),
-                      paper.learner("paper").value.discount};
+                      paper.learner("paper").fit.value.discount};
 
   ExperimentResult first = start_result(options, "convergence-theorem-1", "least squares");
   first.paper_column = "conjectured";
@@ -365,6 +368,27 @@ void reproduce_convergence(const ReproduceOptions& options, const Progress& prog
       [&](std::uint64_t seed) { return theorem_2_in_features(task_2, market, reference, seed); },
       "theorem_2_steps", "theorem_2_features", second);
   results.push_back(std::move(second));
+}
+
+}  // namespace
+
+DrawFigures draw_theorem_1, draw_theorem_2;  // in report/convergence.cc
+
+/// Theorems 1 and 2: errors against the steps and the features, and their slopes.
+Experiment convergence_experiment() {
+  return {.name = "convergence",
+          .results = {{.name = "convergence-theorem-1",
+                       .title = "Theorem 1: least squares with memory",
+                       .text = "Errors of a regression on a filter's states, against the steps "
+                               "seen and the features used.",
+                       .draw = draw_theorem_1},
+                      {.name = "convergence-theorem-2",
+                       .title = "Theorem 2: values",
+                       .text = "Errors of the value of a fixed policy, against the steps seen and "
+                               "the features used.",
+                       .draw = draw_theorem_2}},
+          .run = reproduce_convergence,
+          .slow = true};
 }
 
 }  // namespace waggle::app

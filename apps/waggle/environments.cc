@@ -1,25 +1,23 @@
 #include "environments.h"
 
-#include <cmath>
-
-#include <waggle/bee_world.h>
-#include <waggle/market_maker.h>
-#include <waggle/reference/bee_world.h>
-#include <waggle/reference/market_maker.h>
-
 #include "core/check.h"
 #include "core/text.h"
 
 namespace waggle::app {
 
 using Eigen::Index;
-using Eigen::MatrixXd;
 
 namespace {
 
+/// The default options of a built-in environment.
 template <typename Options>
-Options read_environment(const std::string& name, const toml::table& table) {
-  Options options;
+Options options_of(const BuiltInEnvironment<Options>& /*entry*/) {
+  return {};
+}
+
+/// The table's options on top of the default ones.
+template <typename Options>
+Options read_environment(const std::string& name, const toml::table& table, Options options) {
   try {
     read_options(table, options);
   } catch (const Error& error) {
@@ -29,89 +27,6 @@ Options read_environment(const std::string& name, const toml::table& table) {
   return options;
 }
 
-/// Flies the best flight, which depends on nothing the bee sees. It is worked out stretch by
-/// stretch, so that memory does not grow with the flight; looking ahead past the end of each keeps
-/// the moves what they would be without the cuts.
-class OptimalFlightPolicy final : public Policy {
- public:
-  OptimalFlightPolicy(const BeeWorldOptions& world, double discount) : world_(world) {
-    require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
-    options_.discount = discount;
-    options_.steps = 2000;
-    begin_episode();
-  }
-  void begin_episode() override {
-    options_.world = world_;
-    options_.start_time = 0.0;
-    fly();
-  }
-  void act(const Percept& /*percept*/, Draws& /*draws*/,
-           Eigen::Ref<Eigen::VectorXd> action) override {
-    if (next_ == flight_.moves.size()) {
-      const Index last = next_ - 1;
-      options_.world.start = flight_.positions[last] + flight_.moves[last];
-      options_.start_time += static_cast<double>(options_.steps);
-      fly();
-    }
-    action[0] = flight_.moves[next_++];
-  }
-
- private:
-  void fly() {
-    if (flight_.options.start_time != options_.start_time || flight_.moves.size() == 0) {
-      flight_ = reference::optimal_flight(options_);
-    }
-    next_ = 0;
-  }
-
-  BeeWorldOptions world_;
-  reference::OptimalFlightOptions options_;  // of the stretch being flown
-  reference::OptimalFlight flight_;
-  Index next_ = 0;
-};
-
-BuiltIn make_bee_world(const std::string& name, const toml::table& table) {
-  const auto options = read_environment<BeeWorldOptions>(name, table);
-  BuiltIn result;
-  result.name = name;
-  result.environment = std::make_unique<BeeWorld>(options);
-  result.initial = std::make_unique<UniformPolicy>(result.environment->spec().actions);
-  result.initial_name = "random flight π_0";
-  result.options = to_json(options);
-  result.optimum = [options](double discount) {
-    const auto flight = reference::optimal_flight({.world = options, .discount = discount});
-    return BuiltIn::Optimum{"the optimum for the discount, knowing everything", flight.mean_nectar};
-  };
-  result.optimal_policy = [options](double discount) {
-    return std::make_unique<OptimalFlightPolicy>(options, discount);
-  };
-  result.discount = 0.5;
-  return result;
-}
-
-BuiltIn make_market_maker(const std::string& name, const toml::table& table) {
-  const auto options = read_environment<MarketMakerOptions>(name, table);
-  const reference::NoisyLinearPolicy initial;
-  BuiltIn result;
-  result.name = name;
-  result.environment = std::make_unique<MarketMaker>(options);
-  result.initial =
-      std::make_unique<LinearPolicy>(MatrixXd::Constant(1, 1, initial.gain), initial.noise);
-  result.initial_name =
-      fmt::format("initial policy π_0 = N(−{} y, {}²)", initial.gain, initial.noise);
-  result.options = to_json(options);
-  result.optimum = [options](double discount) {
-    return BuiltIn::Optimum{"the optimum for the discount",
-                            -reference::optimal_control(options, discount).control.average_cost};
-  };
-  result.optimal_policy = [options](double discount) {
-    const double gain = reference::optimal_control(options, discount).control.gain;
-    return std::make_unique<LinearPolicy>(MatrixXd::Constant(1, 1, gain));
-  };
-  result.discount = std::exp(-1.0);
-  return result;
-}
-
 std::string kind_of(const ActionSpace& space) {
   if (space.is_discrete()) return fmt::format("one of {} choices", space.choices);
   return space.size() == 1 ? "a number" : fmt::format("{} numbers", space.size());
@@ -119,25 +34,21 @@ std::string kind_of(const ActionSpace& space) {
 
 }  // namespace
 
-const std::vector<std::string>& built_in_names() {
-  static const std::vector<std::string> names = {"bee-world", "market-maker"};
-  return names;
-}
-
-bool is_built_in(const std::string& name) {
-  const auto& names = built_in_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void add_environment_flags(CLI::App& command, OptionFlags& flags) {
-  flags.add(command, BeeWorldOptions(), "", "Options of bee-world (default)");
-  flags.add(command, MarketMakerOptions(), "", "Options of market-maker (default)");
+  for_each_environment([&](const auto& entry) {
+    flags.add(command, options_of(entry), "", fmt::format("Options of {} (default)", entry.name));
+  });
 }
 
-BuiltIn make_built_in(const std::string& name, const toml::table& options) {
-  if (name == "bee-world") return make_bee_world(name, options);
-  if (name == "market-maker") return make_market_maker(name, options);
-  throw Error(fmt::format("environment: {}", missing_name("environment", name, built_in_names())));
+BuiltIn make_built_in(const std::string& name, const toml::table& table) {
+  BuiltIn result;
+  result.name = name;
+  static_cast<ControlProblem&>(result) = make_problem(name, [&](const auto& entry) {
+    const auto options = read_environment(name, table, options_of(entry));
+    result.options = to_json(options);
+    return entry.make(options);
+  });
+  return result;
 }
 
 void require_controls(const Model& model, const BuiltIn& built_in) {
@@ -157,10 +68,10 @@ void require_controls(const Model& model, const BuiltIn& built_in) {
           list(own.action_names), kind_of(own.actions), list(spec.action_names),
           kind_of(spec.actions));
   if (spec.actions.is_discrete()) return;
-  require((model.actions.lower.array() >= spec.actions.lower.array()).all() &&
-              (model.actions.upper.array() <= spec.actions.upper.array()).all(),
+  require((model.controller.actions.lower.array() >= spec.actions.lower.array()).all() &&
+              (model.controller.actions.upper.array() <= spec.actions.upper.array()).all(),
           "the model does not fit {}: its actions are {}, there they are {}", built_in.name,
-          describe_actions(model.actions, {}), describe_actions(spec.actions, {}));
+          describe_actions(model.controller.actions, {}), describe_actions(spec.actions, {}));
 }
 
 std::string channel_list(const Model& model) {

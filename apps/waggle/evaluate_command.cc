@@ -2,22 +2,25 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <waggle/evaluation.h>
 #include <waggle/log.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
 #include "core/check.h"
 #include "core/text.h"
 #include "environments.h"
-#include "evaluate_log.h"
 #include "files/atomic_file.h"
+#include "learning_figures.h"
 #include "logs/csv.h"
 #include "model_text.h"
 #include "option_flags.h"
@@ -50,56 +53,12 @@ struct EvaluateCommand {
   void finish(const ordered_json& result, const std::string& table) const;
 };
 
-/// What a policy earned.
-struct Score {
-  double mean = 0.0;
-  double standard_error = 0.0;
-  bool diverged = false;
-  Trajectory first = {1, 0};  ///< the first run
-};
-
-/// The standard error of a mean of correlated rewards, from the means of long stretches of them:
-/// the runs themselves, or twenty parts of a single one.
-Score score(BuiltIn& built_in, Policy& policy, Index steps, Index runs, std::uint64_t seed,
-            double divergence_limit, ProgressLine& progress, double before) {
-  constexpr Index kParts = 20;
-  std::vector<double> means;
-  const EnvironmentSpec spec = built_in.environment->spec();
-  Score result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
-  double done = before;
-  for (Index i = 0; i < runs; ++i) {
-    Simulation simulation(*built_in.environment, seed + static_cast<std::uint64_t>(i));
-    const Index parts = runs > 1 ? 1 : std::min(kParts, steps);
-    for (Index part = 0; part < parts; ++part) {
-      const Index rows = steps * (part + 1) / parts - steps * part / parts;
-      const Rollout rollout =
-          simulation.run(policy, {.steps = rows, .divergence_limit = divergence_limit});
-      means.push_back(rollout.trajectory.rewards().mean());
-      result.mean += rollout.trajectory.rewards().sum() / static_cast<double>(steps * runs);
-      if (i == 0) result.first.append(rollout.trajectory);
-      done += static_cast<double>(rows);
-      progress.update(done);
-      if (interrupted()) throw Interrupted();
-      if (!rollout.diverged) continue;
-      result.diverged = true;
-      return result;
-    }
-  }
-  const auto n = static_cast<double>(means.size());
-  if (n < 2.0) return result;
-  const double middle = std::accumulate(means.begin(), means.end(), 0.0) / n;
-  double squares = 0.0;
-  for (const double mean : means) squares += (mean - middle) * (mean - middle);
-  result.standard_error = std::sqrt(squares / (n - 1.0) / n);
-  return result;
-}
-
-std::string score_text(const Score& score) {
+std::string score_text(const PolicyScore& score) {
   return score.diverged ? fmt::format("lost the system after {} steps", score.first.steps())
                         : fmt::format("{:.4f} ± {:.4f}", score.mean, score.standard_error);
 }
 
-ordered_json score_json(const Score& score) {
+ordered_json score_json(const PolicyScore& score) {
   if (score.diverged) return {{"diverged", true}, {"steps", score.first.steps()}};
   return {
       {"diverged", false}, {"mean_reward", score.mean}, {"standard_error", score.standard_error}};
@@ -109,18 +68,21 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   BuiltIn built_in = make_built_in(targets.front(), options);
   require_controls(loaded, built_in);
   const EnvironmentSpec spec = built_in.environment->spec();
-  const double limit = loaded.divergence_limit;
   heed_interrupts();
   GreedyPolicy greedy = loaded.policy();
-  const auto total = static_cast<double>(steps * episodes);
-  Score learnt, initial;
-  {
-    ProgressLine progress("evaluate", "steps", 2.0 * total);
-    learnt = score(built_in, greedy, steps, episodes, seed, limit, progress, 0.0);
-    initial = score(built_in, *built_in.initial, steps, episodes, seed,
-                    RolloutOptions().divergence_limit, progress, total);
-  }
-  const BuiltIn::Optimum optimum = built_in.optimum(loaded.options.value.discount);
+  const auto score = [&](Policy& policy, double divergence_limit) {
+    return run_interruptibly([&] {
+      ProgressLines lines("steps");
+      return score_policy(
+          *built_in.environment, policy,
+          {.steps = steps, .runs = episodes, .seed = seed, .divergence_limit = divergence_limit},
+          lines.callback());
+    });
+  };
+  const PolicyScore learnt = score(greedy, loaded.divergence_limit);
+  const PolicyScore initial = score(*built_in.initial, RolloutOptions().divergence_limit);
+  std::optional<BuiltIn::Optimum> optimum;
+  if (built_in.optimum) optimum = built_in.optimum(loaded.options.value.discount);
 
   ordered_json result = start_json("evaluation", repeat);
   result["model"] = model.string();
@@ -132,15 +94,17 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   result["reward"] = spec.reward_name;
   result["learnt"] = score_json(learnt);
   result["initial"] = score_json(initial);
-  result["optimum"] = {{"mean_reward", optimum.mean_reward}};
+  if (optimum) result["optimum"] = {{"mean_reward", optimum->mean_reward}};
 
   std::string table = fmt::format(
       "{} on {}, {} steps{}, seed {}: mean {} ± standard error\n", model.string(), built_in.name,
       steps, episodes > 1 ? fmt::format(", {} episodes", episodes) : "", seed, spec.reward_name);
   table += table_line("learnt policy", score_text(learnt));
   table += table_line(built_in.initial_name, score_text(initial));
-  table +=
-      table_line("optimum, exact", fmt::format("{:.4f}   {}", optimum.mean_reward, optimum.label));
+  if (optimum) {
+    table += table_line("optimum, exact",
+                        fmt::format("{:.4f}   {}", optimum->mean_reward, optimum->label));
+  }
   if (!out.empty()) {
     require_writable_directory(out);
     write_log(out / "learnt.csv", spec, learnt.first);
@@ -154,10 +118,10 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
 std::string to_table(const Model& model, const LogEvaluation& e) {
   std::string text = table_line("mean reward logged", fmt::format("{:.4g}", e.mean_reward));
   text +=
-      table_line("Bellman error", fmt::format("{:.4g} of the logged actions, {:.4g} greedy, {:.4g} "
-                                              "when it was learnt",
-                                              e.bellman_error, e.greedy_bellman_error,
-                                              model.value.diagnostics.residual));
+      table_line("Bellman error",
+                 fmt::format("{:.4g} of the logged actions, {:.4g} greedy, {:.4g} "
+                             "when it was learnt",
+                             e.bellman_error, e.greedy_bellman_error, model.diagnostics.residual));
   if (e.with_return >= 2) {
     text += table_line(
         "value and return",
@@ -174,7 +138,7 @@ std::string to_table(const Model& model, const LogEvaluation& e) {
   } else {
     text += table_line("value and return", "too few rows to know what followed");
   }
-  if (model.actions.is_discrete()) {
+  if (model.controller.actions.is_discrete()) {
     text +=
         table_line("actions agree", fmt::format("in {:.1f} % of the rows", 100.0 * e.same_share));
   } else {
@@ -185,6 +149,7 @@ std::string to_table(const Model& model, const LogEvaluation& e) {
                                      e.action_difference[i], e.action_deviation[i]));
     }
   }
+  for (const std::string& warning : e.warnings) text += fmt::format("  ! {}\n", warning);
   return text;
 }
 
@@ -196,6 +161,8 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
   json["mean_reward"] = e.mean_reward;
   json["bellman_error"] = e.bellman_error;
   json["greedy_bellman_error"] = e.greedy_bellman_error;
+  json["values"] = {{"lowest", e.lowest_value}, {"highest", e.highest_value}};
+  json["warnings"] = e.warnings;
   json["calibration"] = {{"rows", e.with_return},
                          {"slope", e.slope},
                          {"intercept", e.intercept},
@@ -207,7 +174,7 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
                                               {"return", decile.realised},
                                               {"deviation", decile.deviation}});
   }
-  if (model.actions.is_discrete()) {
+  if (model.controller.actions.is_discrete()) {
     json["agreement"] = {{"same_share", e.same_share}};
   } else {
     const auto list = [](const Eigen::VectorXd& v) {
@@ -239,14 +206,18 @@ std::string rows_csv(const Model& model, const LogEvaluation& e) {
 void EvaluateCommand::on_logs(const Model& loaded) const {
   Log log = [&] {
     try {
-      return Log(targets, reading_for(loaded));
+      return Log(targets, LogOptions::of(loaded));
     } catch (const Error& error) {
       throw Error(fmt::format("the log must have the model's columns ({}): {}",
                               channel_list(loaded), error.what()));
     }
   }();
   heed_interrupts();
-  const LogEvaluation evaluation = evaluate_on_log(loaded, log, seed, out.empty() ? 0 : log.rows());
+  const LogEvaluation evaluation = run_interruptibly([&] {
+    ProgressLines lines("rows");
+    return evaluate_on_log(loaded, log, {.seed = seed, .kept_rows = out.empty() ? 0 : log.rows()},
+                           lines.callback());
+  });
   ordered_json result = start_json("log-evaluation", repeat);
   result["model"] = model.string();
   result["logs"] = targets;
@@ -273,8 +244,10 @@ void EvaluateCommand::run() {
   const toml::table options = merge(config.apply(), flags);
   require(steps >= 1, "--steps {}: must be at least 1", steps);
   require(episodes >= 1, "--episodes {}: must be at least 1", episodes);
+  require(episodes <= std::numeric_limits<Index>::max() / 2 / steps,
+          "--steps {} and --episodes {}: too many", steps, episodes);
   const Model loaded = load_model(model);
-  if (is_built_in(targets.front())) {
+  if (is_environment(targets.front())) {
     require(targets.size() == 1, "one environment at a time, not {}", listed(targets));
     on_environment(loaded, options);
   } else {
@@ -290,7 +263,9 @@ void add_evaluate(CLI::App& app) {
       "evaluate", "Score a model on an environment, or off-policy on a log it has not seen");
   auto options = std::make_shared<EvaluateCommand>();
   command->add_option("model", options->model, "a model file")->required();
-  command->add_option("target", options->targets, "bee-world, market-maker, or log files")
+  command
+      ->add_option("target", options->targets,
+                   fmt::format("{}, or log files", fmt::join(environment_names(), ", ")))
       ->required();
   command->add_option("--steps", options->steps, "on an environment: steps of an episode")
       ->capture_default_str();
@@ -299,7 +274,6 @@ void add_evaluate(CLI::App& app) {
                    "on an environment: how many, each with a seed of its own")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the environment, and of random candidates")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_option("--out", options->out, "directory for results.json and the data as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

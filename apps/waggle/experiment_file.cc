@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <waggle/presets.h>
+
 namespace waggle::app {
 
 namespace {
@@ -49,6 +51,10 @@ LearnOptions ExperimentFile::learner(const std::string& learner) const {
   }
   toml::table own = *table;
   LearnOptions options;
+  if (const auto preset = own["preset"].value<std::string>()) {
+    options = presets::by_name(*preset);
+    own.erase("preset");
+  }
   if (const auto parent = own["inherit"].value<std::string>()) {
     options = this->learner(*parent);
     own.erase("inherit");

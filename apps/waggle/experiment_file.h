@@ -18,16 +18,15 @@ class ExperimentFile {
  public:
   explicit ExperimentFile(std::string_view name);
 
-  /// Reads [table] into options; a missing table leaves the defaults.
+  /// Reads [table] on top of `options`; a missing table leaves them as they are.
   template <typename Options>
-  Options read(const char* table) const {
-    Options options;
+  Options read(const char* table, Options options = {}) const {
     if (const toml::table* found = file_[table].as_table()) read_into(*found, table, options);
     return options;
   }
 
-  /// Reads [learners.NAME], on top of the learner it inherits from. Throws Error, with the known
-  /// names, for an unknown one.
+  /// Reads [learners.NAME], on top of the preset it names or the learner it inherits from. Throws
+  /// Error, with the known names, for an unknown one.
   LearnOptions learner(const std::string& learner) const;
   std::vector<std::string> learner_names() const;
   /// The learners to compare, in order.

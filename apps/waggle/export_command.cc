@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 
 #include <waggle/export.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 
 #include "core/check.h"
 #include "files/atomic_file.h"
 #include "option_flags.h"
+#include "repeat_command.h"
 
 namespace waggle::app {
 
@@ -42,17 +43,25 @@ struct ExportCommand {
     options.seed = seed;
     const ExportedC exported = export_c(out, model, options);
     if (json) {
-      const nlohmann::ordered_json result = {
-          {"header", base.string() + ".h"},  {"source", base.string() + ".c"},
-          {"precision", precision},          {"flash_bytes", exported.flash_bytes},
-          {"ram_bytes", exported.ram_bytes}, {"multiply_adds", exported.multiply_adds}};
+      const nlohmann::ordered_json result = {{"header", base.string() + ".h"},
+                                             {"source", base.string() + ".c"},
+                                             {"name", exported.name},
+                                             {"precision", precision},
+                                             {"flash_bytes", exported.flash_bytes},
+                                             {"ram_bytes", exported.ram_bytes},
+                                             {"multiply_adds", exported.multiply_adds}};
       print(result.dump(2) + "\n");
       return;
     }
+    // A file name with a dash in front must not pass for an option.
+    std::string source = base.string() + ".c";
+    if (source.starts_with('-')) source = "./" + source;
     print(fmt::format(
-        "wrote {0}.h and {0}.c: {1} bytes of flash for constants, {2} bytes of RAM, at most {3} "
-        "multiply–adds a step\ncompile with: cc -std=c99 -O2 -c {0}.c\n",
-        base.string(), exported.flash_bytes, exported.ram_bytes, exported.multiply_adds));
+        "wrote {} and {}: {} bytes of flash for constants, {} bytes of RAM, at most {} "
+        "multiply–adds a step\nto call: {}_reset, _step, _applied and _value\n"
+        "compile with: cc -std=c99 -O2 -c {}\n",
+        shell_word(base.string() + ".h"), shell_word(base.string() + ".c"), exported.flash_bytes,
+        exported.ram_bytes, exported.multiply_adds, exported.name, shell_word(source)));
   }
 };
 
@@ -65,12 +74,13 @@ void add_export(CLI::App& app) {
   command->add_option("model", options->file, "a model file")->required();
   command->add_option("--to", options->to, "the language: c")->capture_default_str();
   command
-      ->add_option("-o,--out", options->out,
-                   "NAME of NAME.h and NAME.c, and of what is in them: NAME_reset, NAME_step")
+      ->add_option(
+          "-o,--out", options->out,
+          "NAME of NAME.h and NAME.c, and of what is in them: NAME_reset, NAME_step; what C "
+          "does not allow in a name becomes _")
       ->required();
   command->add_option("--precision", options->precision, "float or double")->capture_default_str();
   command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_flag("--json", options->json, "print the sizes as JSON");
   options->config.add(*command);

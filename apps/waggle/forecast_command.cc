@@ -10,10 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/forecast.h>
+
 #include "config.h"
 #include "files/atomic_file.h"
-#include "forecast_run.h"
 #include "logs/csv.h"
+#include "logs/series_file.h"
+#include "progress.h"
 #include "repeat_command.h"
 #include "reservoir_flags.h"
 #include "results.h"
@@ -63,10 +66,10 @@ std::string score_cells(const std::optional<Score>& score, std::size_t columns) 
   return text;
 }
 
-std::string to_table(const ForecastRun& run, const Series& series, const std::string& where) {
+std::string to_table(const ForecastRun& run, const Series& series) {
   const std::size_t columns = series.names.size();
   std::string text = fmt::format("{} of {}: trained on {} rows", fmt::join(series.names, ", "),
-                                 where, run.trained);
+                                 series.where, run.trained);
   if (run.tested > 0) {
     text += fmt::format(", tested on the {} after them, {} step{} ahead\n", run.tested,
                         run.options.horizon, run.options.horizon == 1 ? "" : "s");
@@ -162,6 +165,19 @@ std::string to_csv(const ForecastRun& run, const Series& series) {
   return text;
 }
 
+/// An interruption leaves out the baselines that are not done.
+ForecastRun run_and_show_progress(const Series& series, const ForecastOptions& options) {
+  ProgressLine line("forecast", "models", 3.0);
+  try {
+    return run_forecast(series, options, [&](const waggle::Progress& progress) {
+      line.update(progress.done);
+      return !interrupted();
+    });
+  } catch (const Stopped&) {
+    throw Interrupted();
+  }
+}
+
 void ForecastCommand::run() {
   const SupervisedOptions model = flags.read();
   ForecastOptions complete = options;
@@ -175,14 +191,16 @@ void ForecastCommand::run() {
     require_output(out / "predictions.csv", {file});
   }
   const Series series = read_series(file, columns);
-  const ForecastRun result = run_forecast(series, fmt::format("'{}'", file.string()), complete);
+  heed_interrupts();
+  const ForecastRun result =
+      run_interruptibly([&] { return run_and_show_progress(series, complete); });
   ordered_json all = to_json(result, series, repeat);
   if (!out.empty()) {
     write_file(out / "predictions.csv", to_csv(result, series));
     all["figures"].push_back({{"name", "predictions"}, {"file", "predictions.csv"}});
     write_file(out / "results.json", to_text(all));
   }
-  print(json ? to_text(all) : to_table(result, series, fmt::format("'{}'", file.string())));
+  print(json ? to_text(all) : to_table(result, series));
 }
 
 }  // namespace
@@ -192,12 +210,9 @@ void add_forecast(CLI::App& app) {
       "forecast", "Forecast a time series, beside persistence and linear autoregression");
   auto options = std::make_shared<ForecastCommand>();
   command->add_option("series", options->file, "CSV file with a header line")->required();
-  command
-      ->add_option("--column", options->columns,
-                   "name of the column to forecast; repeat it for several at once")
-      ->required()
-      ->expected(1)
-      ->take_all();
+  take_list(command->add_option("--column", options->columns,
+                                "name of the column to forecast; repeat it for several at once"))
+      ->required();
   command->add_option("--horizon", options->options.horizon, "steps ahead")->capture_default_str();
   command->add_option("--closed-loop", options->options.closed_loop,
                       "also run freely for so many steps from where training ends, fed on its own "

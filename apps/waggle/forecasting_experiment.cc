@@ -4,7 +4,9 @@
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -181,9 +183,11 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
   SeedOutcome outcome;
   std::vector<double> near, far, narma, memory, valid;
   for (const Index n : kSizes) {
+    end_if_interrupted();
     const Trial glass = run_mackey_glass(sized(tasks.mackey_glass, n, seed), seed);
     near.push_back(glass.score.nrmse[0]);
     far.push_back(glass.score.nrmse[1]);
+    end_if_interrupted();
     const Trial moving = run_narma10(sized(tasks.narma10, n, seed), seed);
     narma.push_back(moving.score.nrmse[0]);
     const LorenzTrial free = run_lorenz(sized(tasks.lorenz, n, seed), seed);
@@ -195,6 +199,7 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
     figures->push_back(lorenz_figure(free));
   }
   for (const Index n : kMemorySizes) {
+    end_if_interrupted();
     const MemoryCapacity capacity = run_memory(tasks.memory, n, seed);
     memory.push_back(capacity.total);
     if (figures != nullptr) figures->push_back(memory_figure(n, capacity));
@@ -206,19 +211,17 @@ SeedOutcome run_seed(const Tasks& tasks, std::uint64_t seed, std::vector<Figure>
   return outcome;
 }
 
-}  // namespace
-
-void reproduce_forecasting(const ReproduceOptions& options, const Progress& progress,
+void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& progress,
                            Results& results) {
   const ExperimentFile file("forecasting");
   // The fits choose λ from the data: the files only widen its path.
-  const Tasks tasks{.mackey_glass = file.read<SupervisedOptions>("mackey_glass"),
-                    .narma10 = file.read<SupervisedOptions>("narma10"),
-                    .lorenz = file.read<SupervisedOptions>("lorenz"),
-                    .memory = file.read<MemoryTask>("memory")};
-  ExperimentResult result;
-  result.experiment = "forecasting";
-  result.learner = "supervised";
+  const Tasks tasks{
+      .mackey_glass = file.read("mackey_glass", presets::forecasting()),
+      .narma10 = file.read("narma10", presets::forecasting()),
+      .lorenz = file.read("lorenz", presets::forecasting()),
+      .memory = file.read("memory",
+                          MemoryTask{.reservoir = presets::paper().fit.reservoir, .probe = {}})};
+  ExperimentResult result = start_result(options, "forecasting", "supervised");
   result.paper_column = "reservoirpy";
   result.reference_column = "to reach";
   result.options = {{"mackey_glass", to_json(tasks.mackey_glass)},
@@ -226,8 +229,6 @@ void reproduce_forecasting(const ReproduceOptions& options, const Progress& prog
                     {"lorenz", to_json(tasks.lorenz)},
                     {"memory", to_json(tasks.memory)}};
   for (auto& task : result.options) task["reservoir"].erase("units");  // both sizes are run
-  result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
   result.metrics = metrics(file);
 
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
@@ -240,6 +241,22 @@ void reproduce_forecasting(const ReproduceOptions& options, const Progress& prog
   result.seeds = static_cast<int>(done);
   collect(outcomes, result);
   results.push_back(std::move(result));
+}
+
+}  // namespace
+
+DrawFigures draw_forecasting;  // in report/forecasting.cc
+
+/// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
+Experiment forecasting_experiment() {
+  return {.name = "forecasting",
+          .results = {{.name = "forecasting",
+                       .title = "Forecasting",
+                       .text = "The same reservoirs and the same solve, predicting time series "
+                               "instead of values, next to figures measured with reservoirpy.",
+                       .draw = draw_forecasting}},
+          .run = reproduce_forecasting,
+          .slow = true};
 }
 
 }  // namespace waggle::app

@@ -5,20 +5,23 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <waggle/evaluation.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
+#include <waggle/presets.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
 #include "core/text.h"
 #include "environments.h"
-#include "evaluate_log.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
 #include "logs/log_columns.h"
@@ -34,30 +37,6 @@ using Eigen::Index;
 using nlohmann::ordered_json;
 
 namespace {
-
-/// What serves most logs: policy iteration by LSTD with λ chosen, on units of many time scales
-/// whose kinks lie where the data is. Three networks, since what one of them is worth depends on
-/// how it happened to be drawn.
-LearnOptions default_learner() {
-  LearnOptions options;
-  options.sweeps = 20;
-  options.reservoir.recurrent_scaling = 1.0;
-  options.reservoir.input_scaling = 1.0;
-  options.reservoir.bias_scaling = 0.3;
-  options.reservoir.orthogonal = true;
-  options.reservoir.operator_norm = 0.9;
-  options.reservoir.slowest_leak = 0.3;
-  options.reservoir.direct_inputs = true;
-  options.reservoir.members = 3;
-  options.value.washout = 30;
-  options.greedy.smoothing = 0.3;
-  return options;
-}
-
-/// Options of a learner that acts by itself: a log has its steps already.
-const std::set<std::string> kNotForLogs = {"steps",       "rounds",           "final_sweeps",
-                                           "optimism",    "greedy_rounds",    "action_limit",
-                                           "exploration", "final_exploration"};
 
 struct LearnCommand {
   ConfigFile config;
@@ -75,6 +54,7 @@ struct LearnCommand {
   std::string episode = LogOptions().episode;
   std::string terminated = LogOptions().terminated;
   std::string truncated = LogOptions().truncated;
+  std::string preset = "standard";
   std::uint64_t seed = 0;
   std::string dump;  // "true": to the standard output, and no more; else a file
   std::filesystem::path out;
@@ -84,7 +64,7 @@ struct LearnCommand {
 
   void run();
   LogOptions log_options(Index washout) const;
-  ordered_json configuration(const LearnOptions& options) const;
+  ordered_json configuration(const FitOptions& options) const;
 };
 
 LogOptions LearnCommand::log_options(Index washout) const {
@@ -115,7 +95,7 @@ LogOptions LearnCommand::log_options(Index washout) const {
 }
 
 /// Everything that was asked for, so that a run can be repeated from it.
-ordered_json LearnCommand::configuration(const LearnOptions& options) const {
+ordered_json LearnCommand::configuration(const FitOptions& options) const {
   ordered_json all;
   all["logs"] = logs;
   all["reward"] = reward;
@@ -130,61 +110,70 @@ ordered_json LearnCommand::configuration(const LearnOptions& options) const {
   all["episode"] = episode;
   all["terminated"] = terminated;
   all["truncated"] = truncated;
+  all["preset"] = preset;
   all["seed"] = std::to_string(seed);  // TOML's whole numbers end at 2⁶³
   if (!out.empty()) all["out"] = out.string();
-  const ordered_json learner = to_json(options);
-  for (const auto& [key, value] : learner.items()) {
-    if (!kNotForLogs.contains(key)) all[key] = value;
-  }
+  all.update(app::to_json(options));
   return all;
 }
 
-/// A log that says how far it has been read, and ends the work if that is asked for before there is
-/// anything to keep.
-class WatchedLog final : public TrajectorySource {
- public:
-  explicit WatchedLog(Log& log) : log_(log) {}
+std::string preset_list() {
+  std::string text;
+  for (const presets::Preset& preset : presets::all()) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", preset.name, preset.text);
+  }
+  return text;
+}
 
-  void rewind() override {
-    log_.rewind();
-    ++pass_;
-    rows_ = 0;
-    line_ = std::make_unique<ProgressLine>(fmt::format("pass {}", pass_), "rows",
-                                           static_cast<double>(log_.rows()));
+void say_saved(const std::filesystem::path& out) {
+  fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
+             out.string());
+}
+
+/// What was learnt so far, kept by the thread that learns for the one that watches it.
+class SoFar {
+ public:
+  void keep(const Model& model, double sweeps) {
+    const std::scoped_lock lock(mutex_);
+    model_ = model;
+    model_->improvement = Improvement{static_cast<Index>(sweeps), PolicyIterationEnd::stopped};
   }
-  bool next(Trajectory& chunk) override {
-    if (interrupted() && !worth_keeping_) throw Interrupted();
-    const bool more = log_.next(chunk);
-    rows_ += chunk.steps();
-    if (line_) line_->update(static_cast<double>(rows_));
-    if (!more) line_.reset();
-    return more;
+  std::optional<Model> model() {
+    const std::scoped_lock lock(mutex_);
+    return model_;
   }
-  /// From here on an interruption waits for the end of a sweep.
-  void keep() { worth_keeping_ = true; }
 
  private:
-  Log& log_;
-  std::unique_ptr<ProgressLine> line_;
-  int pass_ = 0;
-  Eigen::Index rows_ = 0;
-  bool worth_keeping_ = false;
+  std::mutex mutex_;
+  std::optional<Model> model_;
 };
 
-/// The one place that learns.
-Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions options) {
-  EnvironmentSpec spec = log.spec();
-  spec.choice_names = log.choice_labels();
-  WatchedLog watched(log);
-  options.stop = [&watched] {
-    watched.keep();  // a sweep has been finished
-    return interrupted();
+/// The one place that learns. If it is interrupted in the middle of a long computation, what was
+/// learnt until then is saved as `out`.
+Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
+                  const std::filesystem::path& out) {
+  SoFar so_far;
+  const auto learn = [&]() -> Model {
+    ProgressLines lines("rows");
+    const ProgressCallback show = lines.callback();
+    const auto progress = [&](const Progress& progress) {
+      if (progress.model != nullptr) so_far.keep(*progress.model, progress.done);
+      return show(progress);
+    };
+    Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = progress});
+    learnt.provenance.sources = logs;
+    return learnt;
   };
-  const Learnt learnt = learn_from_log(spec, watched, options);
-  watched.keep();
-  Provenance provenance;
-  provenance.sources = logs;
-  return make_model(learnt, spec, watched, provenance);
+  const auto save_so_far = [&] {
+    std::optional<Model> model = so_far.model();
+    if (!model) return true;
+    model->provenance.sources = logs;
+    model->warnings.emplace_back("learning was stopped early");
+    save_model(out, *model);
+    say_saved(out);
+    return true;
+  };
+  return run_interruptibly(learn, save_so_far);
 }
 
 /// What a reader of the results wants to know first, then everything the model says of itself.
@@ -212,21 +201,22 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
   constexpr Index kShown = 1000;  // rows
   std::vector<Figure> figures;
   Figure path{"ridge_path", {"ridge", "error"}, {}};
-  for (const RidgeCandidate& candidate : model.value.diagnostics.ridge_path) {
+  for (const RidgeCandidate& candidate : model.diagnostics.ridge_path) {
     path.rows.push_back({candidate.ridge, known_error(candidate)});
   }
   if (!path.rows.empty()) figures.push_back(std::move(path));
   Figure value{"value", {"row", "reward", "value"}, {}};
+  ProgressLines lines("rows");
   try {
     const LogEvaluation evaluation =
-        evaluate_on_log(model, log, seed, std::min(kShown, log.rows()));
+        evaluate_on_log(model, log, {.seed = seed, .kept_rows = kShown}, lines.callback());
     auto row = static_cast<double>(log.rows() - std::ssize(evaluation.by_row));
     for (const std::vector<double>& cells : evaluation.by_row) {
       value.rows.push_back({row++, cells[0], cells[1]});
     }
     figures.push_back(std::move(value));
     figures.push_back(calibration_figure(evaluation));
-  } catch (const Interrupted&) {
+  } catch (const Stopped&) {
     for (const char* name : {"value", "calibration"}) {
       figures.push_back(missing_figure(name, "interrupted"));
     }
@@ -236,13 +226,11 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
 
 void LearnCommand::run() {
   const toml::table given = merge(config.apply(), flags);
-  LearnOptions options = default_learner();
+  FitOptions options = presets::by_name(preset).fit;
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
-  require(options.rounds == 1 && options.optimism == 0.0,
-          "rounds and optimism are for learning by acting; a log is one round");
-  const LogOptions reading = log_options(options.value.washout);
+  const LogOptions reading = log_options(options.value.washout_rows());
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
     inputs.push_back(config.path());
@@ -262,8 +250,8 @@ void LearnCommand::run() {
   require_own(out);
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
-  Log log(logs, reading);
-  const Model model = learn_model(logs, log, options);
+  Log log = run_interruptibly([&] { return Log(logs, reading); });
+  const Model model = learn_model(logs, log, options, out);
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
   if (!results.empty()) {
@@ -271,8 +259,7 @@ void LearnCommand::run() {
     write_file(results / "results.json", to_text(result));
   }
   if (interrupted()) {
-    fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
-               out.string());
+    say_saved(out);
   }
   if (json) {
     print(to_text(result));
@@ -293,31 +280,22 @@ void add_learn(CLI::App& app) {
                    "CSV, NumPy (.npy, .npz) or Minari (.hdf5) files; patterns in quotes")
       ->required();
   command->add_option("--reward", options->reward, "column of the reward")->required();
-  command->add_option("--action", options->actions, "column of the action, or several: a,b")
+  take_list(
+      command->add_option("--action", options->actions, "column of the action, or several: a,b"))
       ->required()
-      ->expected(1)
-      ->take_all()
       ->delimiter(',');
-  command
-      ->add_option("--observe", options->observe,
-                   "columns observed: a,b. Not given: all that are nothing else")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option("--observe", options->observe,
+                                "columns observed: a,b. Not given: all that are nothing else"))
       ->delimiter(',');
   command->add_flag("--observe-nothing", options->observe_nothing,
                     "the reward is all there is to see");
-  command
-      ->add_option("--action-bounds", options->action_bounds,
-                   "lower,upper for all actions, or a pair for each. Not given: those of the log")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option(
+                "--action-bounds", options->action_bounds,
+                "lower,upper for all actions, or a pair for each. Not given: those of the log"))
       ->delimiter(',');
-  command
-      ->add_option("--choices", options->choices,
-                   "the choices of a discrete action in their order: off,on. Not given: those of "
-                   "the log")
-      ->expected(1)
-      ->take_all()
+  take_list(command->add_option("--choices", options->choices,
+                                "the choices of a discrete action in their order: off,on. Not "
+                                "given: those of the log"))
       ->delimiter(',');
   command->add_flag("--discrete", options->discrete, "the action is a choice, though numeric");
   command->add_flag("--continuous", options->continuous,
@@ -330,9 +308,11 @@ void add_learn(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--truncated", options->truncated, "column of rows that end the record")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "draws the reservoir")
-      ->check(require_whole)
+  command
+      ->add_option("--preset", options->preset,
+                   "what the options below start from: " + preset_list())
       ->capture_default_str();
+  command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
   command->add_option("-o,--out", options->out, "the model to write, as safetensors");
   command->add_option("--results", options->results,
                       "directory for results.json and the data of figures as CSV");
@@ -340,8 +320,8 @@ void add_learn(CLI::App& app) {
   command->add_flag("--dump-config", options->dump,
                     "print everything that was asked for as TOML, to repeat it with --config, and "
                     "stop; =FILE: write it there and learn");
-  const LearnOptions defaults = default_learner();
-  options->flags.add(*command, defaults, "", "Learning (default)", kNotForLogs);
+  const FitOptions defaults;
+  options->flags.add(*command, defaults, "", "Learning (default)");
   options->flags.add(*command, defaults.value, "value", "Value (default)");
   options->flags.add(*command, defaults.reservoir, "reservoir", "Reservoir (default)");
   options->flags.add(*command, defaults.greedy, "greedy", "Action search (default)");

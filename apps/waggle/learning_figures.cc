@@ -13,6 +13,16 @@ Figure missing_figure(const std::string& name, const std::string& why) {
   return {.name = name, .columns = {}, .rows = {}, .missing = why};
 }
 
+Figure calibration_figure(const LogEvaluation& evaluation) {
+  Figure figure{"calibration", {"value", "return", "deviation", "rows"}, {}};
+  for (const LogEvaluation::Decile& decile : evaluation.deciles) {
+    figure.rows.push_back(
+        {decile.value, decile.realised, decile.deviation, static_cast<double>(decile.rows)});
+  }
+  if (figure.rows.empty()) figure.missing = "too few rows to know what followed";
+  return figure;
+}
+
 double known_error(const RidgeCandidate& candidate) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   return candidate.error < kLargest ? candidate.error : std::numeric_limits<double>::quiet_NaN();
@@ -61,7 +71,8 @@ class Replay final : public Policy {
 ValueFit refit(const Learnt& learnt, const RidgeOptions& solve) {
   ValueOptions value = learnt.options.value;
   value.solve = solve;
-  return fit_value(*learnt.reservoir, learnt.layout, learnt.experience, value);
+  return fit_value(*learnt.controller.reservoir, learnt.controller.layout, learnt.experience,
+                   value);
 }
 
 }  // namespace
@@ -71,12 +82,12 @@ Rollout act_on(Environment& environment, std::uint64_t seed, const Learnt& learn
   Simulation simulation(environment, seed);
   Replay experience(learnt.experience);
   simulation.run(experience, {.steps = learnt.experience.steps()});
-  GreedyPolicy greedy = learnt.policy();
+  GreedyPolicy greedy = learnt.policy(Start::training_ended);
   return simulation.run(greedy, options);
 }
 
 Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
-                         const std::string& what, const Progress& progress,
+                         const std::string& what, const SeedProgress& progress,
                          const std::string& score_name,
                          const std::function<double(const Learnt&)>& score) {
   // Wide enough for a fit too free on one side and too stiff on the other.
@@ -94,8 +105,9 @@ Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
     done = for_each_seed(runs, what + ", path of ridges", progress, [&](int i, std::uint64_t) {
       const RidgeCandidate& candidate = candidates[static_cast<std::size_t>(i)];
       Learnt at = learnt;
-      at.value = refit(learnt, {.ridge = candidate.ridge, .scale = RidgeScale::relative});
-      figure.rows[static_cast<std::size_t>(i)] = {at.value.diagnostics.ridge, candidate.ridge,
+      const ValueFit fit = refit(learnt, {.ridge = candidate.ridge, .scale = RidgeScale::relative});
+      at.controller.weights = fit.weights;
+      figure.rows[static_cast<std::size_t>(i)] = {fit.diagnostics.ridge, candidate.ridge,
                                                   known_error(candidate), score(at)};
     });
   } catch (const Interrupted&) {

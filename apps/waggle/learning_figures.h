@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include <waggle/evaluation.h>
 #include <waggle/learner.h>
 
 #include "reproduce.h"
@@ -20,6 +21,9 @@ Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double 
 /// A figure that could not be made.
 Figure missing_figure(const std::string& name, const std::string& why);
 
+/// "calibration": value, return, deviation and rows of each decile.
+Figure calibration_figure(const LogEvaluation& evaluation);
+
 /// The error of a λ, NaN where cross-validation could not say.
 double known_error(const RidgeCandidate& candidate);
 
@@ -34,7 +38,7 @@ inline constexpr const char* kPathLearner = "lstd";
 /// cross-validated projected Bellman error and what `score` says of its greedy policy (NaN: it
 /// diverged).
 Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
-                         const std::string& what, const Progress& progress,
+                         const std::string& what, const SeedProgress& progress,
                          const std::string& score_name,
                          const std::function<double(const Learnt&)>& score);
 

@@ -1,8 +1,9 @@
-#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -14,8 +15,10 @@
 
 #include "act_command.h"
 #include "compare.h"
+#include "core/text.h"
 #include "diagnose_command.h"
 #include "evaluate_command.h"
+#include "experiment.h"
 #include "export_command.h"
 #include "files/atomic_file.h"
 #include "forecast_command.h"
@@ -31,6 +34,7 @@
 #include "reproduce.h"
 #include "series_command.h"
 #include "simulate_command.h"
+#include "usage.h"
 
 namespace waggle::app {
 
@@ -41,13 +45,6 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
-constexpr int kInterrupted = 130;
-
-/// Parser messages may run over several lines; a message here is one.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
 
 /// What `reproduce` and `compare` share.
 struct ExperimentCommand {
@@ -57,14 +54,9 @@ struct ExperimentCommand {
   bool json = false;
   std::string repeat;  // the command line
 
-  void add_options(CLI::App& command, const char* seeds_help = "how many seeds to run") {
+  void add_options(CLI::App& command, const std::string& seeds_help = "how many seeds to run") {
     command.add_option("--seeds", options.seeds, seeds_help)->capture_default_str();
     command.add_option("--first-seed", options.first_seed, "the first of them")
-        ->check([](const std::string& text) {
-          return text.find_first_not_of("0123456789") == std::string::npos
-                     ? std::string()
-                     : fmt::format("{} must be a whole number that is not negative", text);
-        })
         ->capture_default_str();
     command.add_option("--threads", options.threads, "0: as many as the machine has")
         ->capture_default_str();
@@ -86,7 +78,13 @@ struct ExperimentCommand {
       shown = what;
       line->update(done);
     };
-    const std::vector<ExperimentResult> results = run_experiments(options, progress);
+    std::atomic<bool> some_done = false;
+    const auto watched = [&](const std::string& what, int done, int total) {
+      if (done > 0) some_done = true;
+      progress(what, done, total);
+    };
+    const std::vector<ExperimentResult> results = run_interruptibly(
+        [&] { return run_experiments(options, watched); }, [&] { return !some_done; });
     line.reset();
     if (interrupted()) {
       fmt::print(stderr,
@@ -105,18 +103,19 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command =
       app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
   command
-      ->add_option(
-          "experiment", shared.options.experiment,
-          "bee-world, market-maker, bias, convergence, online, forecasting, or all of them")
+      ->add_option("experiment", shared.options.experiment,
+                   fmt::format("{}, or all of them", fmt::join(experiment_names(), ", ")))
       ->capture_default_str();
   command
-      ->add_option("--learner", shared.options.learner,
-                   "of bee-world and market-maker: paper, standardised, lstd, lspi, iterated, … "
-                   "(see experiments/*.toml)")
+      ->add_option("--learner", shared.options.learners.front(),
+                   fmt::format("of {}: paper, standardised, lstd, lspi, iterated, … "
+                               "(see experiments/*.toml)",
+                               in_words(experiment_names(&Experiment::has_learners), "and")))
       ->capture_default_str();
-  shared.add_options(*command,
-                     "how many seeds to run. Not given: 10 of convergence, online and forecasting, "
-                     "which are slow");
+  shared.add_options(
+      *command,
+      fmt::format("how many seeds to run. Not given: {} of {}, which are slow",
+                  shared.options.slow_seeds, in_words(experiment_names(&Experiment::slow), "and")));
   command->footer(
       "Example:\n  waggle reproduce all --out out\n"
       "  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
@@ -132,16 +131,16 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
 void add_compare(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command = app.add_subcommand(
       "compare", "Compare all learners on one problem, with the same data budget");
-  command->add_option("experiment", shared.options.experiment, "bee-world or market-maker")
-      ->required();
+  const std::vector<std::string> names = experiment_names(&Experiment::has_learners);
+  command->add_option("experiment", shared.options.experiment, in_words(names, "or"))->required();
   shared.add_options(*command);
   command->footer("Example:\n  waggle compare bee-world --seeds 10");
-  command->callback([&shared, command] {
+  command->callback([&shared, command, names] {
     shared.repeat = repeat_command(*command);
     shared.config.apply();
     const std::string& name = shared.options.experiment;
-    if (name != "bee-world" && name != "market-maker") {
-      throw Error(fmt::format("experiment '{}': must be one of bee-world, market-maker", name));
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw Error(fmt::format("experiment '{}': must be one of {}", name, fmt::join(names, ", ")));
     }
     shared.run(compare, to_comparison);
   });
@@ -188,12 +187,14 @@ int run(int argc, char** argv) {
   add_series(app);
   add_play(app);
   add_manual(app);
+  add_help(app);
+  check_numbers(app);
   try {
     if (!parse(app, argc, argv)) return kDone;
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "waggle: {} (see waggle --help)\n", one_line(error.what()));
+    fmt::print(stderr, "waggle: {}\n", usage_fault(app, error));
     return kBadInput;
   } catch (const Error& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
@@ -201,6 +202,12 @@ int run(int argc, char** argv) {
   } catch (const Interrupted&) {
     fmt::print(stderr, "waggle: interrupted; there was nothing to save yet\n");
     return kInterrupted;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "waggle: out of memory; fewer units or members need less of it\n");
+    return kFailed;
+  } catch (const std::filesystem::filesystem_error& error) {
+    fmt::print(stderr, "waggle: '{}': {}\n", error.path1().string(), error.code().message());
+    return kFailed;
   } catch (const std::exception& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kFailed;

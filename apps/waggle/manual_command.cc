@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/environments.h>
 #include <waggle/error.h>
 #include <waggle/version.h>
 
+#include "experiment.h"
 #include "option_flags.h"
 
 namespace waggle::app {
@@ -50,19 +52,24 @@ std::vector<std::string> all_spellings(const CLI::App& command, bool only_with_v
   return names;
 }
 
+std::vector<std::string> with(std::vector<std::string> words, const std::string& last) {
+  words.push_back(last);
+  return words;
+}
+
 /// The words an argument may be, where it is not a file: those in its description that name
 /// something, "bee-world or market-maker".
 std::vector<std::string> argument_words(const CLI::App& command) {
   static const std::map<std::string, std::vector<std::string>> words = {
-      {"environment", {"bee-world", "market-maker"}},
-      {"target", {"bee-world", "market-maker"}},
-      {"experiment",
-       {"bee-world", "market-maker", "bias", "convergence", "online", "forecasting", "all"}},
+      {"environment", environment_names()},
+      {"target", environment_names()},
+      {"experiment", with(experiment_names(), "all")},
       {"series", {"mackey-glass", "narma10", "lorenz"}},
       {"shell", {"bash", "zsh", "fish"}}};
   std::vector<std::string> result;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_positional()) continue;
+    if (option->get_name() == "command") return command_names(*command.get_parent());
     const auto found = words.find(option->get_name());
     if (found != words.end()) {
       result.insert(result.end(), found->second.begin(), found->second.end());

@@ -2,14 +2,16 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
 #include "learning_figures.h"
 #include "progress.h"
-#include "reproduce.h"
 
 namespace waggle::app {
 
@@ -20,6 +22,7 @@ using Eigen::VectorXd;
 namespace {
 
 struct Problem {
+  std::string learner_name;
   MarketMakerOptions environment;
   reference::NoisyLinearPolicy initial_policy;
   LearnOptions learner;
@@ -41,14 +44,14 @@ Run trade(const Problem& problem, std::uint64_t seed) {
   LinearPolicy initial(MatrixXd::Constant(1, 1, problem.initial_policy.gain),
                        problem.initial_policy.noise);
   LearnOptions learner = problem.learner;
-  learner.reservoir.seed = seed;
+  learner.fit.reservoir.seed = seed;
   const auto start = std::chrono::steady_clock::now();
   Run run{learn(simulation, initial, learner), {Trajectory(1, 1)}};
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (run.diverged()) return run;
-  GreedyPolicy greedy = run.learnt.policy();
-  run.improved = simulation.run(greedy, {.steps = problem.evaluation_steps,
-                                         .divergence_limit = run.learnt.divergence_limit()});
+  GreedyPolicy greedy = run.learnt.policy(Start::training_ended);
+  run.improved = simulation.run(
+      greedy, {.steps = problem.evaluation_steps, .divergence_limit = run.learnt.divergence_limit});
   return run;
 }
 
@@ -68,16 +71,31 @@ SeedOutcome outcome(const Run& run) {
   if (result.diverged) return result;
   const Trajectory& t = run.improved.trajectory;
   result.values = {-t.rewards().mean(), variance(t.observations().row(0)), gain(t)};
-  result.rank_deficient = run.learnt.value.diagnostics.rank_deficient();
+  result.rank_deficient = run.learnt.diagnostics.rank_deficient();
   return result;
 }
 
-/// The exact one-step improvement, simulated: what a perfect fit of π_0's value would have cost.
-double simulate_exact_improvement(const Problem& problem, double exact_gain, std::uint64_t seed) {
+/// What is known of the problem exactly, for one reward timing and discount.
+struct Exact {
+  reference::OptimalControl optimal;
+  reference::PolicyValue initial_value;  ///< of π_0
+  double one_step_cost = 0.0;            ///< of the exact one-step improvement of π_0
+  double one_step_simulated = 0.0;  ///< what a perfect fit of π_0's value would have cost in a run
+  double cost_floor = 0.0;
+};
+
+Exact solve_exactly(const Problem& problem, std::uint64_t seed) {
+  const double discount = problem.learner.fit.value.discount;
+  const auto one_step =
+      reference::one_step_improvement(problem.environment, discount, problem.initial_policy);
   MarketMaker market(problem.environment);
   Simulation simulation(market, seed);
-  LinearPolicy policy(MatrixXd::Constant(1, 1, exact_gain));
-  return -simulation.run(policy, {.steps = 1'000'000}).trajectory.rewards().mean();
+  LinearPolicy policy(MatrixXd::Constant(1, 1, one_step.gain));
+  return {reference::optimal_control(problem.environment, discount),
+          reference::policy_value(problem.environment, discount, problem.initial_policy),
+          one_step.average_cost,
+          -simulation.run(policy, {.steps = 1'000'000}).trajectory.rewards().mean(),
+          reference::average_cost_floor(problem.environment)};
 }
 
 /// Learnt value of every (inventory, action) in the experience, with the exact one of π_0: the same
@@ -86,8 +104,8 @@ Figure value_figure(const Run& run, const reference::PolicyValue& exact) {
   const Learnt& learnt = run.learnt;
   const Trajectory& t = learnt.experience;
   const VectorXd values =
-      values_along(*learnt.reservoir, learnt.layout, t, VectorXd::Zero(learnt.reservoir->units()),
-                   learnt.value.weights);
+      values_along(*learnt.controller.reservoir, learnt.controller.layout, t,
+                   VectorXd::Zero(learnt.controller.reservoir->units()), learnt.controller.weights);
   Figure figure{"value", {"step", "inventory", "action", "value", "initial_policy_value"}, {}};
   // Wᵀx_{k+1} remembers the action a_k: it is the value of (y_k, a_k).
   for (Index k = 0; k + 1 < t.steps(); ++k) {
@@ -160,7 +178,7 @@ struct Runs {
 };
 
 Runs trade_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
-               const Progress& progress) {
+               const SeedProgress& progress) {
   Runs runs;
   runs.outcomes.resize(static_cast<std::size_t>(options.seeds));
   runs.rounds.resize(runs.outcomes.size());
@@ -179,14 +197,14 @@ double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t 
   MarketMaker market(problem.environment);
   const Rollout rollout =
       act_on(market, seed, learnt,
-             {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit()});
+             {.steps = problem.evaluation_steps, .divergence_limit = learnt.divergence_limit});
   return rollout.diverged ? std::numeric_limits<double>::quiet_NaN()
                           : -rollout.trajectory.rewards().mean();
 }
 
 Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile& file,
                            const Problem& problem, const Runs& runs, double optimum,
-                           const Progress& progress) {
+                           const SeedProgress& progress) {
   const std::string best = file.best_learner();
   ReproduceOptions few = options;
   few.seeds = std::min(options.seeds, kFigureSeeds);
@@ -197,7 +215,7 @@ Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile
     const std::string what =
         fmt::format("market-maker, {}, {}", name_of(problem.environment.timing), best);
     auto rounds =
-        options.learner == best ? runs.rounds : trade_all(few, what, other, progress).rounds;
+        problem.learner_name == best ? runs.rounds : trade_all(few, what, other, progress).rounds;
     rounds.resize(std::min<std::size_t>(rounds.size(), kFigureSeeds));
     curve = learning_curve(rounds, -1.0, optimum);
   } catch (const Interrupted&) {
@@ -207,7 +225,7 @@ Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile
 }
 
 Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& file,
-                      const Problem& problem, std::uint64_t seed, const Progress& progress) {
+                      const Problem& problem, std::uint64_t seed, const SeedProgress& progress) {
   Problem other = problem;
   other.learner = file.learner(kPathLearner);
   other.evaluation_steps = 1;
@@ -217,87 +235,112 @@ Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& fil
                            [&](const Learnt& at) { return average_cost(problem, at, seed); });
 }
 
-ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
-                           const Problem& problem, const Runs& runs, const Progress& progress) {
-  const double discount = problem.learner.value.discount;
-  const auto optimal = reference::optimal_control(problem.environment, discount);
-  const auto initial_value =
-      reference::policy_value(problem.environment, discount, problem.initial_policy);
-  const auto one_step =
-      reference::one_step_improvement(problem.environment, discount, problem.initial_policy);
-
-  ExperimentResult result;
-  result.experiment = "market-maker";
-  result.learner = options.learner;
-  result.timing = name_of(problem.environment.timing);
-  result.options = {{"environment", to_json(problem.environment)},
-                    {"initial_policy", to_json(problem.initial_policy)},
-                    {"learner", to_json(problem.learner)},
-                    {"evaluation_steps", problem.evaluation_steps}};
-  result.first_seed = options.first_seed;
-  result.seeds = static_cast<int>(runs.outcomes.size());
-
+std::vector<Metric> metrics(const ExperimentFile& file, const Problem& problem,
+                            const reference::LinearControl& optimal) {
   const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
   Metric cost{"average_cost",
               "average cost, learnt policy",
               papers_timing ? file.paper("average_cost") : std::nullopt,
-              optimal.control.average_cost,
+              optimal.average_cost,
               {}};
   Metric spread{"inventory_variance",
                 "variance of the inventory under it",
                 {},
-                optimal.control.inventory_variance,
+                optimal.inventory_variance,
                 {}};
-  Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.control.gain, {}};
+  Metric slope{"gain", "its gain: −slope of action on inventory", {}, optimal.gain, {}};
   cost.compared = slope.compared = true;
-  result.metrics = {std::move(cost), std::move(spread), std::move(slope)};
+  return {std::move(cost), std::move(spread), std::move(slope)};
+}
+
+std::vector<Figure> run_figures(const Run& run, const Exact& exact) {
+  std::vector<Figure> figures;
+  if (run.diverged()) {
+    for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
+      figures.push_back(missing_figure(name, "every seed diverged"));
+    }
+    return figures;
+  }
+  return {value_figure(run, exact.initial_value),
+          value_curve_figure(run, exact.initial_value, exact.optimal), inventory_figure(run),
+          scatter_figure(run, exact.optimal), histogram_figure(run, exact.optimal)};
+}
+
+ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
+                           const Problem& problem, const Runs& runs, const Exact& exact,
+                           const SeedProgress& progress) {
+  ExperimentResult result = start_result(options, "market-maker", problem.learner_name);
+  result.timing = name_of(problem.environment.timing);
+  result.title += ", reward on " + *result.timing;
+  result.options = {{"environment", to_json(problem.environment)},
+                    {"initial_policy", to_json(problem.initial_policy)},
+                    {"learner", to_json(problem.learner)},
+                    {"evaluation_steps", problem.evaluation_steps}};
+  result.seeds = static_cast<int>(runs.outcomes.size());
+  result.metrics = metrics(file, problem, exact.optimal.control);
   collect(runs.outcomes, result);
   result.facts = {{"exact_one_step_cost",
                    "  average cost of the exact one-step improvement",
                    {},
-                   simulate_exact_improvement(problem, one_step.gain, options.first_seed),
-                   one_step.average_cost},
+                   exact.one_step_simulated,
+                   exact.one_step_cost},
                   {"average_cost_floor",
                    "  no policy at all has a lower average cost",
                    {},
                    {},
-                   reference::average_cost_floor(problem.environment)}};
-  const double optimum = optimal.control.average_cost;
-  if (options.figures == Figures::learning_curve && problem.learner.rounds > 1) {
+                   exact.cost_floor}};
+  const double optimum = exact.optimal.control.average_cost;
+  if (options.figures == Figures::learning_curve && problem.learner.collect.rounds > 1) {
     result.figures.push_back(learning_curve(runs.rounds, -1.0, optimum));
   }
   if (options.figures == Figures::all) {
     result.figure_seed = options.first_seed + median_outcome(runs.outcomes, 0);
-    const Run run = trade(problem, *result.figure_seed);
-    if (run.diverged()) {
-      for (const char* name : {"value", "value_curve", "inventory", "scatter", "histogram"}) {
-        result.figures.push_back(missing_figure(name, "every seed diverged"));
-      }
-    } else {
-      result.figures = {value_figure(run, initial_value),
-                        value_curve_figure(run, initial_value, optimal), inventory_figure(run),
-                        scatter_figure(run, optimal), histogram_figure(run, optimal)};
-    }
+    result.figures = run_figures(trade(problem, *result.figure_seed), exact);
     result.figures.push_back(best_learning_curve(options, file, problem, runs, optimum, progress));
     result.figures.push_back(path_of_ridges(options, file, problem, *result.figure_seed, progress));
   }
   return result;
 }
 
-}  // namespace
-
-void reproduce_market_maker(const ReproduceOptions& options, const Progress& progress,
+void reproduce_market_maker(const ReproduceOptions& options, const SeedProgress& progress,
                             Results& results) {
   const ExperimentFile file("market-maker");
-  Problem problem{file.read<MarketMakerOptions>("environment"),
-                  file.read<reference::NoisyLinearPolicy>("initial_policy"),
-                  file.learner(options.learner), file.evaluation_steps()};
-  for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
-    problem.environment.timing = timing;
-    const Runs runs =
-        trade_all(options, fmt::format("market-maker, {}", name_of(timing)), problem, progress);
-    results.push_back(summarise(options, file, problem, runs, progress));
+  std::map<std::pair<RewardTiming, double>, Exact> exact;  // by discount: learners share it
+  for (const std::string& name : options.learners) {
+    Problem problem{name, file.read<MarketMakerOptions>("environment"),
+                    file.read<reference::NoisyLinearPolicy>("initial_policy"), file.learner(name),
+                    file.evaluation_steps()};
+    for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
+      problem.environment.timing = timing;
+      const Runs runs =
+          trade_all(options, fmt::format("market-maker, {}", name_of(timing)), problem, progress);
+      const std::pair key{timing, problem.learner.fit.value.discount};
+      if (!exact.contains(key)) exact.emplace(key, solve_exactly(problem, options.first_seed));
+      results.push_back(summarise(options, file, problem, runs, exact.at(key), progress));
+    }
   }
+}
+
+}  // namespace
+
+DrawFigures draw_market_maker;  // in report/market_maker.cc
+
+/// The paper's second problem, under both reward timings.
+Experiment market_maker_experiment() {
+  return {
+      .name = "market-maker",
+      .results = {{.name = "market-maker",
+                   .title = "Market maker",
+                   .text = "A dealer pays for every trade and for the inventory it holds, which "
+                           "drifts at random. It learns when to trade from 10,000 steps of a noisy "
+                           "policy.",
+                   .main_metric = MainMetric{.name = "average_cost",
+                                             .axis = "average cost per step",
+                                             .better = Better::lower,
+                                             .logarithmic = true},
+                   .draw = draw_market_maker}},
+      .run = reproduce_market_maker,
+      .has_learners = true};
 }
 
 }  // namespace waggle::app

@@ -40,7 +40,8 @@ std::vector<Channel> channels_of(const EnvironmentSpec& spec) {
 }
 
 std::string improvement_text(const Model& model) {
-  const int most = std::max(model.options.sweeps, model.options.final_sweeps);
+  const int most =
+      std::max(model.options.sweeps, model.collected ? model.collected->final_sweeps : 0);
   if (most == 0) return "none: the value is that of the logged policy";
   if (!model.improvement) return fmt::format("at most {} sweeps", most);
   const auto [sweeps, end] = *model.improvement;
@@ -74,7 +75,7 @@ std::string table_line(const std::string& label, const std::string& value) {
 std::string learnt_table(const Model& model) {
   const EnvironmentSpec& spec = model.environment;
   const Provenance& from = model.provenance;
-  const FitDiagnostics& fit = model.value.diagnostics;
+  const FitDiagnostics& fit = model.diagnostics;
   std::string text = fmt::format("learnt from {}: {} rows, {} episode{}\n", listed(from.sources),
                                  from.rows, from.episodes, from.episodes == 1 ? "" : "s");
   const std::vector<Channel> channels = channels_of(spec);
@@ -89,18 +90,27 @@ std::string learnt_table(const Model& model) {
                              model.ranges.mean[k], model.ranges.deviation[k]));
   }
   if (!spec.actions.is_discrete()) {
-    text += table_line("actions searched", describe_actions(model.actions, {}));
+    text += table_line("actions searched", describe_actions(model.controller.actions, {}));
   }
-  text += table_line("discount γ", fmt::format("{}", model.options.value.discount));
-  const EchoStateNetwork& network = *model.network;
+  const double discount = model.options.value.discount;
+  text += table_line("discount γ", fmt::format("{}: looks about {:.3g} steps ahead", discount,
+                                               1.0 / (1.0 - discount)));
+  const EchoStateNetwork& network = *model.controller.network();
   const std::string members =
       network.members() > 1 ? fmt::format("{} networks of ", network.members()) : "";
   text +=
       table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
                                           name_of(model.options.reservoir.activation),
                                           model.options.reservoir.seed));
-  text += table_line("fit", fmt::format("{} rows, {} features, rank {}, condition {:.1e}",
-                                        fit.samples, fit.features, fit.rank, fit.condition_number));
+  const Index left_out = from.rows - fit.samples;
+  if (left_out > 0) {
+    text += table_line("left out", fmt::format("{} rows: the first {} of each episode (washout)",
+                                               left_out, model.options.value.washout_rows()));
+  }
+  text += table_line("fit", fmt::format("{} rows, {} features, rank {}{}, condition {:.1e}",
+                                        fit.samples, fit.features, fit.rank,
+                                        fit.rank_deficient() ? " (the ridge decides the rest)" : "",
+                                        fit.condition_number));
   text += table_line(
       "ridge λ", fmt::format("{:.2e} ({:.1e} of the mean square{})", fit.ridge, fit.relative_ridge,
                              model.options.value.solve.choose ? ", cross-validated" : ""));
@@ -117,17 +127,18 @@ ordered_json model_json(const Model& model) {
   json["version"] = WAGGLE_VERSION;
   json["provenance"] = to_json(model.provenance);
   json["environment"] = to_json(spec);
-  if (!model.actions.is_discrete()) {
-    json["action_bounds"] = {{"lower", numbers(model.actions.lower)},
-                             {"upper", numbers(model.actions.upper)}};
+  if (!model.controller.actions.is_discrete()) {
+    json["action_bounds"] = {{"lower", numbers(model.controller.actions.lower)},
+                             {"upper", numbers(model.controller.actions.upper)}};
   }
   json["seed"] = model.options.reservoir.seed;
   json["options"] = to_json(model.options);
-  json["sizes"] = {{"inputs", model.network->inputs()},
-                   {"units", model.network->units()},
-                   {"features", model.network->features()}};
-  json["fit"] = to_json(model.value.diagnostics);
-  json["fit"]["singular"] = model.value.singular;
+  if (model.collected) json["options"].update(to_json(*model.collected));
+  json["sizes"] = {{"inputs", model.controller.network()->inputs()},
+                   {"units", model.controller.network()->units()},
+                   {"features", model.controller.network()->features()}};
+  json["fit"] = to_json(model.diagnostics);
+  json["fit"]["singular"] = model.singular;
   if (model.improvement) json["improvement"] = to_json(*model.improvement);
   json["has_confidence"] = model.has_confidence();
   const std::vector<Channel> channels = channels_of(spec);

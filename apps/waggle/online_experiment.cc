@@ -8,7 +8,9 @@
 #include <waggle/theory/mean_flow.h>
 #include <waggle/waggle.h>
 
+#include "experiment.h"
 #include "experiment_file.h"
+#include "progress.h"
 #include "reproduce.h"
 
 namespace waggle::app {
@@ -22,7 +24,7 @@ struct OnlineEvaluation {
   Index washout = 100;
   double ridge = 1e-5;
   double cutoff = 1e-6;
-  StepSizes steps;
+  StepSizes step_sizes;
 };
 
 template <typename Visitor>
@@ -31,7 +33,7 @@ void describe(Visitor& v, OnlineEvaluation& o) {
   v("washout", o.washout);
   v("ridge", o.ridge);
   v("cutoff", o.cutoff);
-  v("steps", o.steps);
+  v("step_sizes", o.step_sizes);
 }
 
 namespace {
@@ -50,7 +52,8 @@ Problem bee_world(std::uint64_t seed) {
   Simulation simulation(environment, seed);
   UniformPolicy policy(simulation.spec().actions);
   return {InputLayout::of(simulation.spec()),
-          simulation.run(policy, {.steps = learner.steps}).trajectory, learner.value.discount};
+          simulation.run(policy, {.steps = learner.collect.steps}).trajectory,
+          learner.fit.value.discount};
 }
 
 Problem market_maker(std::uint64_t seed) {
@@ -61,7 +64,8 @@ Problem market_maker(std::uint64_t seed) {
   Simulation simulation(environment, seed);
   LinearPolicy policy(MatrixXd::Constant(1, 1, pi.gain), pi.noise);
   return {InputLayout::of(simulation.spec()),
-          simulation.run(policy, {.steps = learner.steps}).trajectory, learner.value.discount};
+          simulation.run(policy, {.steps = learner.collect.steps}).trajectory,
+          learner.fit.value.discount};
 }
 
 /// How good W is, as LSTD sees it.
@@ -140,10 +144,11 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   std::vector<double> bellman_ratios;
   Figure course{"distance", {"updates"}, {}};
   for (const OnlineUpdate update : kUpdates) {
+    end_if_interrupted();
     OnlineValue value(
         {.update = update,
          .discount = problem.discount,
-         .steps = task.steps,
+         .step_sizes = task.step_sizes,
          .cutoff = task.cutoff,
          // λ of one step, so that after all of them it is the batch's.
          .ridge = task.ridge * judge.second_moments().trace() / sigma.trace() * judge.rows()},
@@ -182,17 +187,18 @@ SeedOutcome evaluate_seed(const Problem& problem, const ReservoirOptions& drawn,
   return outcome;
 }
 
-ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progress,
+ExperimentResult evaluate(const ReproduceOptions& options, const SeedProgress& progress,
                           const OnlineEvaluation& task, const std::string& name,
                           Problem (*problem)(std::uint64_t)) {
   ExperimentResult result = start_result(options, "online-" + name, "online value of π_0");
-  result.options = {{"evaluation", to_json(task)},
-                    {"reservoir", to_json(ExperimentFile(name).learner("standardised").reservoir)}};
+  result.options = {
+      {"evaluation", to_json(task)},
+      {"reservoir", to_json(ExperimentFile(name).learner("standardised").fit.reservoir)}};
   result.metrics = evaluation_metrics();
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
   const std::size_t done =
       for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-        ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").reservoir;
+        ReservoirOptions reservoir = ExperimentFile(name).learner("standardised").fit.reservoir;
         reservoir.seed = seed;
         outcomes[static_cast<std::size_t>(i)] =
             evaluate_seed(problem(seed), reservoir, task, i == 0 ? &result.figures : nullptr);
@@ -200,7 +206,9 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
   outcomes.resize(done);
   result.seeds = static_cast<int>(done);
   collect(outcomes, result);
-  for (const std::string& warning : task.steps.warnings()) result.warnings[warning] = result.seeds;
+  for (const std::string& warning : task.step_sizes.warnings()) {
+    result.warnings[warning] = result.seeds;
+  }
   const auto& rates = result.metrics[result.metrics.size() - 4].values;
   if (std::all_of(rates.begin(), rates.end(), [](double rate) { return rate <= 0.0; })) {
     result.warnings
@@ -212,7 +220,7 @@ ExperimentResult evaluate(const ReproduceOptions& options, const Progress& progr
 
 constexpr std::array<Index, 6> kSpans = {1000, 1000, 2000, 2000, 2000, 2000};
 
-ExperimentResult control(const ReproduceOptions& options, const Progress& progress,
+ExperimentResult control(const ReproduceOptions& options, const SeedProgress& progress,
                          const ExperimentFile& file) {
   const ExperimentFile bees("bee-world");
   const auto environment = bees.read<BeeWorldOptions>("environment");
@@ -244,6 +252,7 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
         SeedOutcome& outcome = outcomes[static_cast<std::size_t>(i)];
         std::vector<double> nectar;
         for (const Index span : kSpans) {
+          end_if_interrupted();
           const Trajectory part = simulation.run(learner, {.steps = span}).trajectory;
           outcome.values.push_back(part.rewards().mean());
           nectar.insert(nectar.end(), part.rewards().begin(), part.rewards().end());
@@ -267,14 +276,39 @@ ExperimentResult control(const ReproduceOptions& options, const Progress& progre
   return result;
 }
 
-}  // namespace
-
-void reproduce_online(const ReproduceOptions& options, const Progress& progress, Results& results) {
+void reproduce_online(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   const ExperimentFile file("online");
   const auto task = file.read<OnlineEvaluation>("evaluation");
   results.push_back(evaluate(options, progress, task, "bee-world", bee_world));
   results.push_back(evaluate(options, progress, task, "market-maker", market_maker));
   results.push_back(control(options, progress, file));
+}
+
+}  // namespace
+
+DrawFigures draw_online_value, draw_online_control;  // in report/online.cc
+
+/// Algorithm 1 plain, whitened and recursive against LSTD, the Lemma's flow, and Bee World learnt
+/// while playing.
+Experiment online_experiment() {
+  return {.name = "online",
+          .results = {{.name = "online-bee-world",
+                       .title = "Learning online: Bee World",
+                       .text = "Algorithm 1 of the paper, one update for every step, plain, with "
+                               "whitened features, and recursively, next to the solve over all "
+                               "steps at once.",
+                       .draw = draw_online_value},
+                      {.name = "online-market-maker",
+                       .title = "Learning online: market maker",
+                       .text = "The same for the value of the market maker's π_0.",
+                       .draw = draw_online_value},
+                      {.name = "online-control",
+                       .title = "Learning while flying",
+                       .text = "The bee learns from every step as it makes it; a tenth of its "
+                               "moves stay random.",
+                       .draw = draw_online_control}},
+          .run = reproduce_online,
+          .slow = true};
 }
 
 }  // namespace waggle::app

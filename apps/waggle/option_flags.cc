@@ -1,8 +1,10 @@
 #include "option_flags.h"
 
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "core/text.h"
 #include "files/atomic_file.h"
@@ -16,24 +18,65 @@ std::string dashed(std::string name) {
   return name;
 }
 
+/// A field as a flag.
+std::string spelling(const std::string& name) {
+  // γ is what everybody calls it.
+  return (name == "discount" ? "--gamma," : "") + ("--" + dashed(name));
+}
+
+/// The number a text is as a whole, or what is wrong with it.
+template <typename Number>
+std::errc parse(std::string_view text, Number& number) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return stop == end ? error : std::errc::invalid_argument;
+}
+
 /// A number, a truth value or text.
 void insert_typed(toml::table& table, const std::string& name, const std::string& text) {
-  const char* end = text.data() + text.size();
-  const auto is = [&](auto& value) {
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    return stop == end && error == std::errc();
-  };
   std::int64_t whole = 0;
   double number = 0.0;
-  if (is(whole)) {
+  if (parse(text, whole) == std::errc()) {
     table.insert(name, whole);
-  } else if (is(number)) {
+  } else if (parse(text, number) == std::errc()) {
     table.insert(name, number);
   } else if (text == "true" || text == "false") {
     table.insert(name, text == "true");
   } else {
     table.insert(name, text);
   }
+}
+
+/// These leave a number as CLI11 reads it: decimal, where it takes 010 for 8.
+template <typename Whole>
+std::string check_whole(std::string& text) {
+  Whole number = 0;
+  const std::errc error = parse(text, number);
+  if (error == std::errc::result_out_of_range) {
+    return fmt::format("{} does not fit, must be a whole number in [{}, {}]", text,
+                       std::numeric_limits<Whole>::min(), std::numeric_limits<Whole>::max());
+  }
+  if (error != std::errc()) {
+    return fmt::format("{} must be a whole number{}", shown(text),
+                       std::is_unsigned_v<Whole> ? " that is not negative" : "");
+  }
+  text = fmt::format("{}", number);
+  return {};
+}
+
+std::string check_number(const std::string& text) {
+  double number = 0.0;
+  const std::errc error = parse(text, number);
+  if (error == std::errc()) return {};
+  if (error == std::errc::result_out_of_range) {
+    return fmt::format("{} does not fit a number of double precision", text);
+  }
+  std::string point = text;
+  std::replace(point.begin(), point.end(), ',', '.');
+  const bool comma = point != text && parse(point, number) == std::errc();
+  return fmt::format("{} must be a number{}", shown(text),
+                     comma ? fmt::format("; decimals are behind a point: {}", point) : "");
 }
 
 toml::table parse_file(const std::filesystem::path& path) {
@@ -79,38 +122,53 @@ std::vector<std::string> names_of(const CLI::Option& option) {
   return names;
 }
 
-std::string toml_value(const nlohmann::ordered_json& json) {
-  if (json.is_null()) return "\"none\"";
-  if (!json.is_array()) return json.dump();  // numbers, truth values and text are written alike
-  std::vector<std::string> items;
-  for (const auto& item : json) items.push_back(toml_value(item));
-  return fmt::format("[{}]", fmt::join(items, ", "));
-}
-
-std::string toml_lines(const nlohmann::ordered_json& json, const std::string& path) {
-  std::string lines, tables;
-  for (const auto& [key, value] : json.items()) {
-    if (value.is_object()) {
-      const std::string inner = path.empty() ? key : path + "." + key;
-      tables += fmt::format("\n[{}]\n{}", inner, toml_lines(value, inner));
-    } else {
-      lines += fmt::format("{} = {}\n", key, toml_value(value));
-    }
-  }
-  return lines + tables;
-}
-
 }  // namespace
 
-void OptionFlags::Adder::flag(const std::string& name, const std::string& description,
-                              bool boolean) {
-  // γ is what everybody calls it.
-  const std::string names = (name == "discount" ? "--gamma," : "") + ("--" + dashed(name));
-  std::string& text = given[name];
-  CLI::Option* option = boolean ? command.add_flag(names, text, description)
-                                : command.add_option(names, text, description);
+void check_numbers(CLI::App& app) {
+  const auto transform = [](CLI::Option* option, std::string (*check)(std::string&)) {
+    option->transform(CLI::Validator([check](std::string& text) { return check(text); }, ""));
+  };
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      const std::string type = option->get_type_name();
+      if (type == kWhole) transform(option, check_whole<std::int64_t>);
+      if (type == kNatural) transform(option, check_whole<std::uint64_t>);
+      if (type == kNumber) option->check(check_number);
+      if (type == kNumberOrNone) {
+        option->check([](const std::string& text) {
+          return text == "none" ? std::string() : check_number(text);
+        });
+      }
+    }
+  }
+}
+
+std::string fault_in_choice(const std::string& text, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
+  return fmt::format("{} must be one of {}", shown(text), fmt::join(choices, ", "));
+}
+
+CLI::Option* take_list(CLI::Option* option) {
+  return option->expected(1)->take_all()->allow_extra_args(false);
+}
+
+CLI::Option& OptionFlags::Adder::keep(CLI::Option* option) {
   option->group(group);
   flags.push_back(option);
+  return *option;
+}
+
+CLI::Option& OptionFlags::Adder::option(const std::string& name, const std::string& description,
+                                        const char* type) {
+  CLI::Option* added = command.add_option(spelling(name), given[name], description);
+  return keep(added->type_name(type));
+}
+
+void OptionFlags::Adder::flag(const std::string& name, const std::string& description) {
+  keep(command.add_flag(spelling(name), given[name], description))
+      .check([](const std::string& text) {
+        return fault_in_choice(text, {"true", "false"});
+      });
 }
 
 toml::table OptionFlags::given() const {
@@ -189,9 +247,10 @@ void ConfigFile::hand_over(CLI::Option& option, const std::string& key,
     throw wrong("must be text or a number, or a list of them");
   }
   if (texts.empty()) return;  // an empty list says nothing
-  if (texts.size() > 1 && option.get_items_expected_max() < static_cast<int>(texts.size())) {
-    throw wrong(
-        fmt::format("{} values, must be {}", texts.size(), option.get_items_expected_max()));
+  const bool is_list = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll ||
+                       option.get_items_expected_max() > 1;
+  if (texts.size() > 1 && !is_list) {
+    throw wrong(fmt::format("{} values, must be one", texts.size()));
   }
   try {
     option.add_result(std::move(texts));
@@ -233,8 +292,6 @@ toml::table ConfigFile::apply() {
   return rest;
 }
 
-std::string to_toml(const nlohmann::ordered_json& json) { return toml_lines(json, ""); }
-
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw std::runtime_error(
@@ -245,6 +302,13 @@ void print(const std::string& text) {
 void require_output(const std::filesystem::path& out,
                     const std::vector<std::filesystem::path>& inputs) {
   std::error_code none;  // a path that leads nowhere is the same as no other
+  const std::filesystem::file_status status = std::filesystem::status(out, none);
+  if (status.type() == std::filesystem::file_type::none) {
+    throw Error(fmt::format("cannot write '{}': {}", out.string(), none.message()));
+  }
+  if (std::filesystem::is_directory(status)) {
+    throw Error(fmt::format("cannot write '{}': it is a directory, name a file", out.string()));
+  }
   for (const std::filesystem::path& input : inputs) {
     if (!std::filesystem::is_regular_file(out, none)) break;  // what is written to is not replaced
     if (!std::filesystem::equivalent(out, input, none)) continue;
@@ -252,12 +316,6 @@ void require_output(const std::filesystem::path& out,
                             out.string(), input.string()));
   }
   if (out.has_parent_path()) require_writable_directory(out.parent_path());
-}
-
-std::string require_whole(const std::string& text) {
-  return text.find_first_not_of("0123456789") == std::string::npos
-             ? std::string()
-             : fmt::format("{} must be a whole number that is not negative", text);
 }
 
 }  // namespace waggle::app

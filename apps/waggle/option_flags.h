@@ -15,6 +15,24 @@
 
 namespace waggle::app {
 
+/// What --help calls the values of an option, and by which check_numbers() knows them; the first
+/// three are CLI11's own.
+inline constexpr const char* kWhole = "INT";
+inline constexpr const char* kNatural = "UINT";
+inline constexpr const char* kNumber = "FLOAT";
+inline constexpr const char* kNumberOrNone = "FLOAT|none";
+
+/// Makes every option of every command that takes a number refuse what is none and what does not
+/// fit, where CLI11 would take the nearest number that does. To be called when all are added.
+void check_numbers(CLI::App& app);
+
+/// Says what is wrong with a word that must be one of the choices; nothing if it is.
+std::string fault_in_choice(const std::string& text, const std::vector<std::string>& choices);
+
+/// Makes an option of a list take one word at a time, so that arguments after it are left alone:
+/// it is repeated, or its items are joined by a comma if it is told so by delimiter(',').
+CLI::Option* take_list(CLI::Option* option);
+
 /// The options of some structs as flags of a command, generated from describe(): every field is a
 /// flag of its own name, but for those that are tables themselves.
 class OptionFlags {
@@ -45,21 +63,27 @@ class OptionFlags {
     const std::set<std::string>& left_out;
 
     template <typename T>
-    void operator()(const char* name, T& field) {
-      if (left_out.contains(name) || given.contains(name)) return;
+    void operator()(const char* name, T& field, const char* help) {
+      if (left_out.contains(name) || given.contains(name) || kKeptApart.contains(name)) return;
       if constexpr (std::is_same_v<T, bool>) {
-        flag(name, fmt::format("=false or =true ({})", field), true);
+        flag(name, fmt::format("{}{} ({})", help, field ? "; =false turns it off" : "", field));
       } else if constexpr (std::is_enum_v<T>) {
-        std::vector<std::string_view> choices;
-        for (const auto& choice : Names<T>::all) choices.push_back(choice.first);
-        flag(name, fmt::format("{} ({})", fmt::join(choices, ", "), name_of(field)), false);
-      } else if constexpr (std::is_same_v<T, std::optional<double>>) {
-        flag(name, field ? fmt::format("a number or none ({})", *field) : "a number (none)", false);
+        std::vector<std::string> choices;
+        for (const auto& choice : Names<T>::all) choices.emplace_back(choice.first);
+        option(name, fmt::format("{}: {} ({})", help, fmt::join(choices, ", "), name_of(field)),
+               "TEXT")
+            .check([choices](const std::string& text) { return fault_in_choice(text, choices); });
+      } else if constexpr (is_optional_number<T>) {
+        option(name, fmt::format("{} ({})", help, field ? fmt::format("{}", *field) : "none"),
+               kNumberOrNone);
       } else if constexpr (std::is_arithmetic_v<T>) {
-        flag(name, fmt::format("({})", field), false);
+        option(name, fmt::format("{} ({})", help, field),
+               std::is_floating_point_v<T> ? kNumber : kWhole);
       }
     }
-    void flag(const std::string& name, const std::string& description, bool boolean);
+    CLI::Option& option(const std::string& name, const std::string& description, const char* type);
+    void flag(const std::string& name, const std::string& description);
+    CLI::Option& keep(CLI::Option* option);
   };
 
   std::map<std::string, Texts> given_;  // by table, by name
@@ -105,9 +129,6 @@ class ConfigFile {
   std::vector<CLI::Option*> required_;
 };
 
-/// A JSON object as a TOML document; null, which TOML has not, is "none".
-std::string to_toml(const nlohmann::ordered_json& json);
-
 /// Prints to the standard output, or throws std::runtime_error if that cannot be.
 void print(const std::string& text);
 
@@ -115,8 +136,5 @@ void print(const std::string& text);
 /// replace. Throws Error, naming both.
 void require_output(const std::filesystem::path& out,
                     const std::vector<std::filesystem::path>& inputs = {});
-
-/// A check for seeds and counts: a whole number that is not negative.
-std::string require_whole(const std::string& text);
 
 }  // namespace waggle::app

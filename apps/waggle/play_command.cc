@@ -2,34 +2,25 @@
 
 #include <chrono>
 #include <memory>
-#include <stdexcept>
 #include <string>
-#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <waggle/error.h>
-
 #include "core/check.h"
 #include "option_flags.h"
+#include "page_server.h"
 #include "pages.h"
 #include "progress.h"
-
-// Last: it brings a macro _res, from <resolv.h>, that Eigen does not survive.
-#include <httplib.h>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): macOS has it in no header
 
 namespace waggle::app {
 
 namespace {
-
-constexpr const char* kHost = "127.0.0.1";  // nobody else's machine can reach it
 
 #ifdef __APPLE__
 constexpr const char* kOpener = "open";
@@ -62,41 +53,15 @@ struct PlayCommand {
     config.apply();
     require(port >= 0 && port <= 65535, "port = {}: must be in [0, 65535]; 0 takes a free one",
             port);
-    const std::string_view page = playground_page();
-    require(!page.empty(),
-            "this waggle was built without its pages: build it with -DWAGGLE_BUILD_WEB=ON, which "
-            "needs npm and emscripten");
-
-    httplib::Server server;
-    // The library's default lets two programs share a port, and then says nothing if one is taken.
-    server.set_socket_options([](int socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
-    // A browser keeps its connection for the next page; the end waits for it no longer than this.
-    server.set_keep_alive_timeout(1);
-    server.Get("/", [page](const httplib::Request&, httplib::Response& response) {
-      response.set_header("Cache-Control", "no-store");
-      response.set_content(page.data(), page.size(), "text/html; charset=utf-8");
-    });
-    if (port == 0) {
-      port = server.bind_to_any_port(kHost);
-      if (port <= 0) throw std::runtime_error(fmt::format("no free port on {}", kHost));
-    } else {
-      require(server.bind_to_port(kHost, port),
-              "port = {}: is in use or not allowed; take another, or 0 for any that is free", port);
-    }
+    PageServer server(playground_page(), port);
     heed_interrupts();
-    const std::string address = fmt::format("http://{}:{}/", kHost, port);
+    const std::string address = fmt::format("http://127.0.0.1:{}/", server.port());
     print(fmt::format("The playground is at {} until you press Ctrl-C.\n", address));
-    std::thread serving([&server] { server.listen_after_bind(); });
     pid_t opener = no_browser ? 0 : open_browser(address);
     while (!interrupted()) {
+      server.serve(std::chrono::milliseconds(100));
       if (opener > 0 && waitpid(opener, nullptr, WNOHANG) != 0) opener = 0;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    server.stop();
-    serving.join();
   }
 };
 

@@ -4,15 +4,42 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "files/atomic_file.h"
 
 namespace waggle::app {
 
 namespace {
 
 volatile std::sig_atomic_t asked_to_end = 0;
+
+constexpr std::chrono::milliseconds kPatience(1500);  // with work that was asked to end
+constexpr std::chrono::milliseconds kLook(50);        // how often to look whether it was
+
+std::mutex screen;        // held while the line is drawn
+bool line_shown = false;  // there is one on it
+constexpr const char* kEraseLine = "\r\033[K";
+
+bool can_redraw() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+}
+
+/// Ends the program without unwinding: another thread is still at work.
+[[noreturn]] void end_interrupted() {
+  discard_temporary_files();
+  screen.lock();  // for good
+  if (line_shown) std::fputs(kEraseLine, stderr);
+  std::fputs("waggle: interrupted; there was nothing to save yet\n", stderr);
+  std::fflush(stderr);
+  std::_Exit(kInterrupted);
+}
 
 extern "C" void ask_to_end(int /*signal*/) { asked_to_end = 1; }
 
@@ -43,14 +70,16 @@ ProgressLine::ProgressLine(std::string what, std::string unit, double total)
     : what_(std::move(what)),
       unit_(std::move(unit)),
       total_(total),
-      visible_(isatty(STDERR_FILENO) != 0),
+      visible_(can_redraw()),
       start_(Clock::now()),
       last_(start_) {}
 
 ProgressLine::~ProgressLine() {
   if (!drawn_) return;
-  std::fputs("\r\033[K", stderr);
+  const std::scoped_lock lock(screen);
+  std::fputs(kEraseLine, stderr);
   std::fflush(stderr);
+  line_shown = false;
 }
 
 void ProgressLine::update(double done) {
@@ -60,8 +89,22 @@ void ProgressLine::update(double done) {
   last_ = now;
   drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stderr, "\r\033[K{}", progress_text(what_, unit_, done, total_, seconds));
+  const std::scoped_lock lock(screen);
+  fmt::print(stderr, "{}{}", kEraseLine, progress_text(what_, unit_, done, total_, seconds));
   std::fflush(stderr);
+  line_shown = true;
+}
+
+ProgressCallback ProgressLines::callback() {
+  return [this](const Progress& progress) {
+    if (progress.what != what_) {
+      what_ = progress.what;
+      line_ = std::make_unique<ProgressLine>(what_, unit_, progress.total);
+    }
+    if (line_) line_->update(progress.done);
+    if (progress.done >= progress.total) line_.reset();
+    return !interrupted();
+  };
 }
 
 void heed_interrupts() {
@@ -73,5 +116,19 @@ void heed_interrupts() {
 }
 
 bool interrupted() { return asked_to_end != 0; }
+
+void end_if_interrupted() {
+  if (interrupted()) throw Interrupted();
+}
+
+void await_work(const std::function<bool(std::chrono::milliseconds)>& done,
+                const std::function<bool()>& may_abandon) {
+  std::chrono::milliseconds waited(0);  // since it was asked to end
+  while (!done(kLook)) {
+    if (!interrupted()) continue;
+    waited += kLook;
+    if (waited >= kPatience && (!may_abandon || may_abandon())) end_interrupted();
+  }
+}
 
 }  // namespace waggle::app

@@ -2,12 +2,18 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
+#include <memory>
 #include <string>
+#include <utility>
+
+#include <waggle/progress.h>
 
 namespace waggle::app {
 
 /// A line on the standard error that says how far some work is, how fast it goes and how long it
-/// will still take. Only where a person is looking: nothing is written unless that is a terminal.
+/// will still take. Only where a person is looking: nothing is written unless that is a terminal
+/// whose lines can be redrawn.
 class ProgressLine {
  public:
   /// `unit` is what is counted, in the plural.
@@ -29,6 +35,19 @@ class ProgressLine {
   Clock::time_point start_, last_;
 };
 
+/// Shows what a library call reports, as lines with `unit` for what is read row by row; asks for
+/// the end when interrupted.
+class ProgressLines {
+ public:
+  explicit ProgressLines(std::string unit) : unit_(std::move(unit)) {}
+  /// This object must outlive it.
+  ProgressCallback callback();
+
+ private:
+  std::string unit_, what_;
+  std::unique_ptr<ProgressLine> line_;
+};
+
 /// The text of such a line.
 std::string progress_text(const std::string& what, const std::string& unit, double done,
                           double total, double seconds);
@@ -40,5 +59,32 @@ struct Interrupted {};
 /// the command saves what it has. A second Ctrl-C ends the program at once.
 void heed_interrupts();
 bool interrupted();
+/// Throws Interrupted if so: for work that is worth nothing unless it is finished.
+void end_if_interrupted();
+
+/// The exit code of a command that was interrupted.
+inline constexpr int kInterrupted = 130;
+
+/// Waits for `done`, which is given a time to wait; see run_interruptibly().
+void await_work(const std::function<bool(std::chrono::milliseconds)>& done,
+                const std::function<bool()>& may_abandon);
+
+/// Does some work in a thread of its own, and returns or throws what it does.
+///
+/// Work that looks at interrupted() ends by itself, with what there is to keep. If it has not ended
+/// a short while after it was asked to (it is in the middle of a factorisation), `may_abandon` is
+/// asked, in this thread, again and again until it says yes; without one the answer is yes. Then
+/// the program ends here, with a message and nothing written. Where there is something to keep,
+/// `may_abandon` may save it, or say no.
+template <typename Work>
+auto run_interruptibly(Work work, const std::function<bool()>& may_abandon = nullptr) {
+  auto result = std::async(std::launch::async, std::move(work));
+  await_work(
+      [&](std::chrono::milliseconds time) {
+        return result.wait_for(time) == std::future_status::ready;
+      },
+      may_abandon);
+  return result.get();
+}
 
 }  // namespace waggle::app

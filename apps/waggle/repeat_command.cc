@@ -9,10 +9,7 @@
 
 namespace waggle::app {
 
-namespace {
-
-/// A word as a POSIX shell reads it back.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -20,6 +17,8 @@ std::string quoted(const std::string& word) {
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
 }
+
+namespace {
 
 /// An option as it would be given: once for every value, or once with a list of them.
 std::string given(const CLI::Option& option) {
@@ -34,10 +33,10 @@ std::string given(const CLI::Option& option) {
   for (const std::string& value : values) {
     text += " " + name;
     if (flag) {
-      if (value != "true") text += "=" + quoted(value);
+      if (value != "true") text += "=" + shell_word(value);
     } else {
       // A value with a dash in front must not pass for an option.
-      text += (named && value.starts_with('-') ? "=" : " ") + quoted(value);
+      text += (named && value.starts_with('-') ? "=" : " ") + shell_word(value);
     }
   }
   return text;
@@ -61,7 +60,7 @@ std::string repeat_command(const CLI::App& command, const std::set<std::string>&
   std::string words;
   bool dashed = false;
   for (const std::string& argument : arguments) {
-    words += " " + quoted(argument);
+    words += " " + shell_word(argument);
     dashed = dashed || argument.starts_with('-');
   }
   return dashed ? text + options + " --" + words : text + words + options;

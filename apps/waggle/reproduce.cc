@@ -9,6 +9,7 @@
 #include <waggle/error.h>
 
 #include "core/parallel.h"
+#include "experiment.h"
 #include "experiment_file.h"
 #include "progress.h"
 
@@ -18,41 +19,24 @@ namespace {
 
 constexpr int kMostSeeds = 100'000;
 
-struct Experiment {
-  const char* name;
-  void (*run)(const ReproduceOptions&, const Progress&, Results&);
-  bool has_learners;
-  bool slow;  ///< says enough with few seeds
-};
-
-/// In the order of `all`.
-constexpr Experiment kExperiments[] = {
-    {"bee-world", reproduce_bee_world, true, false},
-    {"market-maker", reproduce_market_maker, true, false},
-    {"bias", reproduce_bias, false, false},
-    {"convergence", reproduce_convergence, false, true},
-    {"online", reproduce_online, false, true},
-    {"forecasting", reproduce_forecasting, false, true},
-};
-
 }  // namespace
 
 void ReproduceOptions::validate() const {
-  std::vector<std::string> known;
   bool found = false;
-  for (const Experiment& one : kExperiments) {
-    known.emplace_back(one.name);
+  for (const Experiment& one : experiments()) {
     if (experiment != one.name && experiment != "all") continue;
     found = true;
     if (one.has_learners) {
-      ExperimentFile(one.name).learner(learner);
-    } else if (experiment != "all" && learner != ReproduceOptions{}.learner) {
-      throw Error(fmt::format("--learner {}: {} has learners of its own", learner, experiment));
+      const ExperimentFile file(one.name);
+      for (const std::string& learner : learners) file.learner(learner);
+    } else if (experiment != "all" && learners != ReproduceOptions{}.learners) {
+      throw Error(fmt::format("--learner {}: {} has learners of its own", fmt::join(learners, ", "),
+                              experiment));
     }
   }
   if (!found) {
-    throw Error(
-        fmt::format("experiment '{}': must be one of {}, all", experiment, fmt::join(known, ", ")));
+    throw Error(fmt::format("experiment '{}': must be one of {}, all", experiment,
+                            fmt::join(experiment_names(), ", ")));
   }
   if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
   if (seeds > kMostSeeds) {
@@ -65,18 +49,8 @@ void ReproduceOptions::validate() const {
   if (threads < 0) throw Error(fmt::format("--threads {}: must not be negative", threads));
 }
 
-ExperimentResult start_result(const ReproduceOptions& options, const std::string& experiment,
-                              const std::string& learner) {
-  ExperimentResult result;
-  result.experiment = experiment;
-  result.learner = learner;
-  result.first_seed = options.first_seed;
-  result.seeds = options.seeds;
-  return result;
-}
-
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
-                          const Progress& progress,
+                          const SeedProgress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run) {
   std::mutex mutex;
   int count = 0;
@@ -84,7 +58,11 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   progress(what, 0, options.seeds);
   parallel_for(options.seeds, options.threads, [&](int i) {
     if (interrupted()) return;
-    run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    try {
+      run(i, options.first_seed + static_cast<std::uint64_t>(i));
+    } catch (const Interrupted&) {
+      return;
+    }
     const std::scoped_lock lock(mutex);
     done[static_cast<std::size_t>(i)] = 1;
     progress(what, ++count, options.seeds);
@@ -94,11 +72,11 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   return static_cast<std::size_t>(first_missing - done.begin());
 }
 
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress) {
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const SeedProgress& progress) {
   options.validate();
   Results results;
   try {
-    for (const Experiment& experiment : kExperiments) {
+    for (const Experiment& experiment : experiments()) {
       if (options.experiment != experiment.name && options.experiment != "all") continue;
       ReproduceOptions its = options;
       if (experiment.slow) its.seeds = std::min(options.seeds, options.slow_seeds);

@@ -18,9 +18,10 @@ enum class Figures {
 
 struct ReproduceOptions {
   std::string experiment = "all";  ///< one of them, or all
-  std::string learner = "paper";   ///< a table under [learners] of the experiment's file
+  /// One after the other: tables under [learners] of the experiment's file, if it has learners.
+  std::vector<std::string> learners = {"paper"};
   int seeds = 100;
-  int slow_seeds = 10;  ///< how many of them convergence, online and forecasting run, at most
+  int slow_seeds = 10;  ///< how many of them slow experiments run, at most
   std::uint64_t first_seed = 0;
   int threads = 0;  ///< 0: as many as the machine has
   Figures figures = Figures::none;
@@ -30,46 +31,19 @@ struct ReproduceOptions {
 };
 
 /// Told how many runs of how many are done; called from several threads, one at a time.
-using Progress = std::function<void(const std::string& what, int done, int total)>;
+using SeedProgress = std::function<void(const std::string& what, int done, int total)>;
 
 /// Returns what there is if interrupted; throws Interrupted if that is nothing.
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const Progress& progress);
-
-/// An empty result of these seeds.
-ExperimentResult start_result(const ReproduceOptions& options, const std::string& experiment,
-                              const std::string& learner);
+std::vector<ExperimentResult> reproduce(const ReproduceOptions& options, const SeedProgress& progress);
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
-/// many of them, from the first on, were done: fewer if interrupted. Throws Interrupted if that is
-/// none.
+/// many of them, from the first on, were done: fewer if interrupted, in which case run may throw
+/// Interrupted to be left in the middle. Throws Interrupted if that is none.
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
-                          const Progress& progress,
+                          const SeedProgress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run);
 
 /// The experiments add their results one by one, so that an interruption loses none of them.
 using Results = std::vector<ExperimentResult>;
-
-/// One problem of the paper.
-void reproduce_bee_world(const ReproduceOptions& options, const Progress& progress,
-                         Results& results);
-/// Under both reward timings.
-void reproduce_market_maker(const ReproduceOptions& options, const Progress& progress,
-                            Results& results);
-
-/// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
-/// length.
-void reproduce_bias(const ReproduceOptions& options, const Progress& progress, Results& results);
-
-/// Theorems 1 and 2: errors against the steps and the features, and their slopes.
-void reproduce_convergence(const ReproduceOptions& options, const Progress& progress,
-                           Results& results);
-
-/// Algorithm 1 plain, whitened and recursive against LSTD, the Lemma's flow, and Bee World learnt
-/// while playing.
-void reproduce_online(const ReproduceOptions& options, const Progress& progress, Results& results);
-
-/// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
-void reproduce_forecasting(const ReproduceOptions& options, const Progress& progress,
-                           Results& results);
 
 }  // namespace waggle::app

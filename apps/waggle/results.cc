@@ -88,9 +88,19 @@ ordered_json to_json(const Metric& metric, const ExperimentResult& result) {
   return json;
 }
 
+ordered_json to_json(const MainMetric& metric) {
+  return {{"name", metric.name},
+          {"axis", metric.axis},
+          {"better", metric.better == Better::higher ? "higher" : "lower"},
+          {"logarithmic", metric.logarithmic}};
+}
+
 ordered_json to_json(const ExperimentResult& result) {
   ordered_json json;
   json["experiment"] = result.experiment;
+  json["title"] = result.title;
+  json["text"] = result.text;
+  if (result.main_metric) json["main_metric"] = to_json(*result.main_metric);
   json["learner"] = result.learner;
   if (result.timing) json["timing"] = *result.timing;
   json["options"] = result.options;

@@ -39,8 +39,21 @@ struct Figure {
   std::string missing = {};               ///< why it could not be made; then no file is written
 };
 
+enum class Better { higher, lower };
+
+/// The metric by which learners are told apart.
+struct MainMetric {
+  std::string name;  ///< that of a Metric
+  std::string axis;  ///< what it is, on an axis: "mean nectar per step"
+  Better better = Better::higher;
+  bool logarithmic = false;  ///< whether an axis should be, for it spans decades while learning
+};
+
 struct ExperimentResult {
-  std::string experiment;
+  std::string experiment;  ///< the name of its kind
+  std::string title;       ///< for a reader, as is the text: what it is about
+  std::string text;
+  std::optional<MainMetric> main_metric;  ///< none: learners are not compared
   std::string learner;
   std::optional<std::string> timing;       ///< of the market maker's reward
   std::string paper_column = "paper";      ///< what the metrics' `paper` is

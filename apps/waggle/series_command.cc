@@ -72,7 +72,6 @@ void add_series(CLI::App& app) {
       ->required();
   command->add_option("--steps", options->steps, "how many rows")->capture_default_str();
   command->add_option("--seed", options->seed, "draws the start or the input")
-      ->check(require_whole)
       ->capture_default_str();
   command->add_option("-o,--out", options->out, "file to write instead of the standard output");
   options->config.add(*command);

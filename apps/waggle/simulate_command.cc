@@ -8,12 +8,14 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <waggle/log.h>
-#include <waggle/model.h>
+#include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
 #include "core/check.h"
+#include "core/text.h"
 #include "environments.h"
 #include "files/atomic_file.h"
 #include "option_flags.h"
@@ -45,8 +47,32 @@ struct SimulateCommand {
 std::unique_ptr<Policy> learnt_policy(const Model& model, const BuiltIn& built_in,
                                       const Exploration& exploration) {
   require_controls(model, built_in);
-  exploration.validate(model.actions);
+  exploration.validate(model.controller.actions);
   return std::make_unique<GreedyPolicy>(model.policy(Start::fresh, exploration));
+}
+
+/// Says how large a log will be where that is worth knowing, and refuses one the disk cannot hold.
+void announce_size(const std::filesystem::path& out, const EnvironmentSpec& spec, Index steps,
+                   bool episodes) {
+  constexpr double kCell = 20.0;  // characters of a number in full, with its comma
+  std::error_code none;
+  const std::filesystem::file_status status = std::filesystem::status(out, none);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return;  // a pipe
+  const auto cells = static_cast<double>(1 + spec.observation_size() + spec.actions.size());
+  const double bytes = static_cast<double>(steps) * (kCell * cells + (episodes ? 8.0 : 0.0));
+  const auto size = [](double count) {
+    return count < 1e9 ? fmt::format("{:.1f} MB", count / 1e6)
+                       : fmt::format("{:.1f} GB", count / 1e9);
+  };
+  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : ".";
+  const std::filesystem::space_info space = std::filesystem::space(folder, none);
+  require(none || bytes <= static_cast<double>(space.available),
+          "--steps {}: '{}' would have about {}, and there is room for {}", steps, out.string(),
+          size(bytes), size(static_cast<double>(space.available)));
+  if (bytes > 1e9 || isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "'{}' will have about {}\n", out.string(), size(bytes));
+  }
 }
 
 void SimulateCommand::run() {
@@ -64,6 +90,8 @@ void SimulateCommand::run() {
   double divergence_limit = RolloutOptions().divergence_limit;
   require(!gamma || policy == "optimal", "--gamma is for --policy optimal");
   if (policy == "optimal") {
+    require(built_in.optimal_policy != nullptr, "--policy optimal: that of {} is not known",
+            environment);
     built_in.initial = built_in.optimal_policy(gamma.value_or(built_in.discount));
   } else if (policy != "initial") {
     const Model model = load_model(policy);
@@ -73,6 +101,7 @@ void SimulateCommand::run() {
   require_output(out, {policy, config.path()});
 
   Simulation simulation(*built_in.environment, seed, episode_steps);
+  announce_size(out, simulation.spec(), steps, episode_steps > 0);
   LogWriter writer(out, simulation.spec(), episode_steps > 0);
   heed_interrupts();
   Index done = 0;
@@ -111,11 +140,10 @@ void add_simulate(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("simulate", "Run a built-in environment under a policy and log it");
   auto options = std::make_shared<SimulateCommand>();
-  command->add_option("environment", options->environment, "bee-world or market-maker")->required();
+  command->add_option("environment", options->environment, in_words(environment_names(), "or"))
+      ->required();
   command->add_option("--steps", options->steps, "rows to log")->capture_default_str();
-  command->add_option("--seed", options->seed, "of all randomness")
-      ->check(require_whole)
-      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of all randomness")->capture_default_str();
   command
       ->add_option("--policy", options->policy,
                    "initial (the paper's π_0), optimal (knowing everything) or a model file (its "

@@ -25,6 +25,7 @@ struct ExportOptions {
 /// A controller in C99, without dependencies (but math.h, for tanh units and normal candidates),
 /// without allocation and without writable data of its own.
 struct ExportedC {
+  std::string name;                ///< NAME, which every name in it begins with
   std::string header;              ///< NAME.h
   std::string source;              ///< NAME.c, which includes it
   Eigen::Index flash_bytes = 0;    ///< of constants; code comes on top
@@ -36,6 +37,7 @@ struct ExportedC {
 ///
 ///     void NAME_reset(NAME_state *state);                     begin an episode
 ///     … NAME_step(NAME_state *state, reward, observation);    see (r_k, o_k), return a_k
+///     int NAME_applied(NAME_state *state, action);            what a_k was, if not as returned
 ///     NAME_real NAME_value(const NAME_state *state);          Wᵀφ(x_{k+1}) of that action
 ///
 /// It makes the library's decisions, by the same maximiser, with ties decided the same way; in
@@ -45,7 +47,8 @@ struct ExportedC {
 /// numbers is written to a further argument.
 ///
 /// Where the library throws, since there is nobody to catch: a step with an input that is not
-/// finite is not taken, and the last action is returned again; a state that overflows is forgotten.
+/// finite is not taken, and the last action is returned again; a state that overflows is forgotten;
+/// NAME_applied, told what GreedyPolicy::applied would refuse, or a second time, returns 0.
 ///
 /// Throws Error for a model or options that are not valid, for more than 8192 units, and for
 /// weights beyond the range of float, if that is the precision.

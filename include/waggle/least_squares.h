@@ -40,6 +40,9 @@ struct RidgeCandidate {
   double error = 0.0;
 };
 
+/// An end of the path of λ.
+enum class RidgeEdge { none, smallest, largest };
+
 /// How well determined a fit is.
 struct FitDiagnostics {
   Eigen::Index samples = 0;     ///< equations
@@ -47,12 +50,17 @@ struct FitDiagnostics {
   double ridge = 0.0;           ///< the λ that was used, absolute (of the last member, if several)
   double relative_ridge = 0.0;  ///< the same in units of the mean squared feature
   double residual = 0.0;        ///< root mean square of what is left of the equations
-  Eigen::Index rank = 0;        ///< independent directions above rounding
+  /// Independent directions of the data, at most min(samples, features). Least squares counts the
+  /// singular values of its rows that are above rounding. LSTD does not decompose its moments: it
+  /// is min(samples, features), less the directions in which G + λD was singular.
+  Eigen::Index rank = 0;
   double condition_number = 0.0;           ///< largest over smallest; ∞ if that is 0
   std::vector<RidgeCandidate> ridge_path;  ///< if λ was chosen
 
   /// Fewer independent directions than weights: only λ, or the minimum norm, determines the rest.
   bool rank_deficient() const { return rank < features; }
+  /// Whether λ was chosen at an end of its path, so that a wider one may do better.
+  RidgeEdge ridge_edge() const;
 };
 
 /// The minimiser of Σ_k ‖Wᵀφ_k − t_k‖² + λ‖W‖².
@@ -72,7 +80,7 @@ std::vector<double> ridge_path(const RidgeOptions& options = {});
 /// solution keeps full accuracy at λ = 1e-9. Factors of separate streams merge.
 class LeastSquares {
  public:
-  /// Throws Error unless features ≥ 1 and targets ≥ 1.
+  /// Throws Error unless features ≥ 1 and targets ≥ 1, and if memory is too small for them.
   explicit LeastSquares(Eigen::Index features, Eigen::Index targets = 1);
   ~LeastSquares();
   LeastSquares(const LeastSquares& other);

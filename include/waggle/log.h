@@ -15,6 +15,8 @@
 
 namespace waggle {
 
+struct Model;
+
 /// What a log's columns mean.
 ///
 /// Row k of a log is one step: the reward r_k and the observations o_k seen, and the action a_k
@@ -58,8 +60,12 @@ struct LogOptions {
   void validate() const;
 
   /// The options that read a log of this environment, as write_log writes it, with the spec's own
-  /// bounds and choices. `labels`, if not empty, are those of the discrete actions.
+  /// bounds and choices. `labels`, if not empty, are those of the discrete actions, rather than the
+  /// spec's choice_names.
   static LogOptions of(const EnvironmentSpec& spec, const std::vector<std::string>& labels = {});
+  /// The options that read a log as a model needs it: its columns, its choices, any bounds, since
+  /// what another policy did may lie outside what this one was learnt from.
+  static LogOptions of(const Model& model);
 };
 
 /// A log in one or several files, of any size: opened, checked in one pass, then read as often as
@@ -70,9 +76,9 @@ struct LogOptions {
 /// is not to be understood.
 ///
 /// Throws Error, naming file, row and column, if a file cannot be read or is malformed, a column is
-/// missing (naming the nearest), a cell is not a finite number, actions mix numbers and text or are
-/// outside the bounds or choices given, the action or the reward never changes, or rows are too
-/// few.
+/// missing (naming the nearest), a cell is not a finite number within ±1e100, actions mix numbers
+/// and text or are outside the bounds or choices given, the action or the reward never changes, or
+/// rows are too few.
 class Log final : public TrajectorySource {
  public:
   /// Paths or patterns (*, ?, [ ]), whose files follow in alphabetical order.
@@ -93,6 +99,8 @@ class Log final : public TrajectorySource {
   void rewind() override;
   /// Throws Error if the files have changed since they were checked.
   bool next(Trajectory& chunk) override;
+  /// Whether no column says where episodes begin or end.
+  std::optional<bool> cut_out() const override;
   /// All chunks from the start.
   void for_each_chunk(const std::function<void(const Trajectory&)>& visit);
 
@@ -117,8 +125,8 @@ LoadedLog read_log(const std::string& file, const LogOptions& options = {});
 /// or clash, or a chunk does not fit it; std::runtime_error if the disk is full.
 class LogWriter {
  public:
-  /// `labels`, if not empty, name the choices. Without `episodes` the three columns about these are
-  /// left out, and a row that ends one is refused.
+  /// `labels`, if not empty, name the choices, else the spec's choice_names do. Without `episodes`
+  /// the three columns about these are left out, and a row that ends one is refused.
   LogWriter(const std::filesystem::path& path, const EnvironmentSpec& spec, bool episodes = true,
             std::vector<std::string> labels = {});
   ~LogWriter();

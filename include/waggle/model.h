@@ -1,27 +1,68 @@
 #pragma once
 
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <Eigen/Core>
 
+#include <waggle/controller.h>
 #include <waggle/environment.h>
-#include <waggle/learner.h>
 #include <waggle/policy.h>
+#include <waggle/policy_iteration.h>
 #include <waggle/reservoir.h>
 #include <waggle/value.h>
 
 namespace waggle {
 
+/// How a controller is fitted to experience, wherever that comes from. The defaults serve most
+/// problems; waggle/presets.h has others by name.
+struct FitOptions {
+  ReservoirOptions reservoir = {};
+  /// Independent reservoirs whose values are averaged: what one of them is worth depends on how it
+  /// happened to be drawn.
+  int members = 3;
+  /// Scale each input channel by its own mean and spread in the experience before C.
+  bool standardise = true;
+  ValueOptions value = {};
+  /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
+  int sweeps = 20;
+  bool reweight = false;  ///< weight rows by inverse variance, from the second sweep on
+  /// Take the mean off the rewards before the fit (see RewardScale), so that learning does not
+  /// depend on where their zero is. Only where no episode terminates: there it matters.
+  bool centre_rewards = true;
+  GreedyOptions greedy = {};
+  /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
+  /// the experience, unless the sampled maximiser needs none.
+  std::optional<double> action_limit = std::nullopt;
+  /// Find out how sure the value is: one more pass through the experience and n² numbers more.
+  bool confidence = true;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// How experience is collected by acting, in rounds of acting and fitting.
+struct CollectOptions {
+  Eigen::Index steps = 2000;     ///< the whole budget of rows, over all rounds
+  int rounds = 1;                ///< ≥ 1; the first is the initial policy's
+  int final_sweeps = 0;          ///< after the last round; at least FitOptions::sweeps are made
+  Exploration exploration = {};  ///< from the second round on
+  /// If given, exploration moves to this in a straight line, reached in the last exploring round.
+  std::optional<Exploration> final_exploration = std::nullopt;
+  int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
+  /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β.
+  double optimism = 0.0;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
 /// Where a model comes from.
 struct Provenance {
   std::vector<std::string> sources;  ///< the logs it was learnt from, or the environment
   std::string created;               ///< when, as the caller writes it (ISO 8601)
-  std::string waggle_version;        ///< filled in by make_model, as are the next two
+  std::string waggle_version;        ///< filled in by the learner, as are the next two
   Eigen::Index rows = 0;             ///< learnt from
   Eigen::Index episodes = 0;
 };
@@ -38,64 +79,41 @@ enum class Start {
   training_ended,  ///< the state after the last row learnt from
 };
 
-/// A learnt controller by itself: everything it needs to act, and to say what it is. A file of it
-/// holds the same bits, so that a model acts as it did before it was saved.
+/// A learnt controller, and everything there is to say of it. A file of it holds the same bits, so
+/// that a model acts as it did before it was saved.
 struct Model {
-  EnvironmentSpec environment;                      ///< what it controls
-  ActionSpace actions;                              ///< as searched: bounded where it has to be
-  LearnOptions options;                             ///< how it was made, and how it searches
-  std::shared_ptr<const EchoStateNetwork> network;  ///< with the input scaling folded in
-  std::optional<InputScaling> scaling;  ///< that scaling, for the record, if there was one
-  ValueFit value;  ///< W, how well determined it is, and the state where training ended
+  Controller controller;                    ///< with the input scaling folded in
+  EnvironmentSpec environment;              ///< what it controls
+  FitOptions options;                       ///< how it was fitted, with what was chosen filled in
+  std::optional<CollectOptions> collected;  ///< how its experience was made, if it acted for it
+  std::optional<InputScaling> scaling;      ///< that scaling, for the record, if there was one
+  FitDiagnostics diagnostics;               ///< as ValueFit's
+  bool singular = false;                    ///< as ValueFit's
+  Eigen::VectorXd state;                    ///< where training ended
   /// Lower triangular L, features × features, with LLᵀ = Cov(W); empty if not known.
   Eigen::MatrixXd deviation_factor;
   std::optional<Improvement> improvement;  ///< not known of files that do not say so
-  ChannelRanges ranges;
-  double divergence_limit = 0.0;  ///< as Learnt::divergence_limit
-  std::vector<std::string> warnings;
+  ChannelRanges ranges;                    ///< what each channel did in the experience
+  /// Where a run of the policy has left everything it learnt from far behind: 100 times the largest
+  /// |reward| or |observation| of the experience. For RolloutOptions::divergence_limit.
+  double divergence_limit = 0.0;
+  std::vector<std::string> warnings;  ///< for a person: too little data, no convergence, divergence
   Provenance provenance;
 
-  /// What of (r, a, o) the network reads.
-  InputLayout layout() const { return InputLayout::of(environment); }
-  /// The policy. It shares the network; the model need not outlive it.
+  /// False if the initial policy diverged: then there is nothing to learn from, and no policy.
+  bool usable() const { return controller.reservoir != nullptr; }
+  /// The policy. It shares the reservoir; the model need not outlive it. Throws Error if not
+  /// usable.
   GreedyPolicy policy(Start start = Start::fresh, const Exploration& exploration = {}) const;
 
   bool has_confidence() const { return deviation_factor.size() > 0; }
   /// The standard error ‖Lᵀφ(x)‖ of the value Wᵀφ(x): how little the experience says about x. It
   /// covers the noise in the fit, not what the features cannot express. Throws Error if the size
   /// differs or has_confidence() is false. O(n²), no allocation.
-  double standard_error(const Eigen::Ref<const Eigen::VectorXd>& state) const;
+  double standard_error(const Eigen::Ref<const Eigen::VectorXd>& x) const;
 
   /// Throws Error, naming the part, where sizes do not fit each other or a number is not finite.
   void validate() const;
 };
-
-struct ModelOptions {
-  /// Find out how sure the value is: one more pass through the experience and n² numbers more.
-  bool confidence = true;
-};
-
-/// The model of what was learnt about an environment. Throws Error if the result is not usable or
-/// the environment is another.
-Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
-                 const Provenance& provenance = {}, const ModelOptions& options = {});
-/// The same for what was learnt from a stream, which confidence reads once more.
-Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
-                 TrajectorySource& experience, const Provenance& provenance = {},
-                 const ModelOptions& options = {});
-
-/// The version of the file format that is written, and the newest that is read.
-inline constexpr int kModelFormatVersion = 1;
-
-/// Writes the model as a safetensors file, whole or not at all. Throws Error if it is not valid,
-/// std::runtime_error if it cannot be written.
-void save_model(const std::filesystem::path& path, const Model& model);
-/// Reads one. Nothing in the file is trusted: throws Error, naming the file and the part, if it is
-/// no model, damaged, inconsistent, or of a newer format.
-Model load_model(const std::filesystem::path& path);
-
-/// The same from and to bytes; `name` is for messages.
-std::string serialise(const Model& model);
-Model parse_model(std::string_view bytes, const std::string& name);
 
 }  // namespace waggle

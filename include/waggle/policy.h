@@ -1,13 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include <Eigen/Core>
 
+#include <waggle/controller.h>
 #include <waggle/environment.h>
-#include <waggle/reservoir.h>
-#include <waggle/trajectory.h>
 
 namespace waggle {
 
@@ -19,6 +17,9 @@ class Policy {
   virtual void begin_episode() {}
   /// Write a_k, given (r_k, o_k). All randomness comes from `draws`.
   virtual void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) = 0;
+  /// What a_k was, where it was not what `act` wrote: an operator decided otherwise, an actuator
+  /// could not follow. To be called before the next `act`; what is not told was done as written.
+  virtual void applied(const Eigen::Ref<const Eigen::VectorXd>& /*action*/) {}
   /// The process has terminated: (r_k, o_k) is the last thing seen, and no action follows.
   virtual void end_episode(const Percept& /*percept*/) {}
 };
@@ -48,31 +49,6 @@ class LinearPolicy final : public Policy {
   double noise_;
 };
 
-enum class Maximiser {
-  /// Exact over the whole interval where the value is piecewise linear in a scalar action (ReLU or
-  /// identity units); vector actions start from the best sampled candidate and are then maximised
-  /// exactly along one coordinate after the other; elsewhere as `sampled`.
-  exact,
-  sampled,  ///< the best of some random candidates: the paper's
-};
-
-struct GreedyOptions {
-  Maximiser maximiser = Maximiser::exact;
-  Eigen::Index candidates = 100;  ///< random actions tried; discrete spaces try all instead
-  /// Draw candidates from N(0, spread² I), clipped to the bounds, rather than uniformly from the
-  /// bounds. An unbounded space needs it, and the sampled maximiser.
-  std::optional<double> candidate_spread = std::nullopt;
-
-  /// Maximise the mean of the value over [a − h, a + h] instead of the value at a, where h is this
-  /// times half the width of the bounds. The value is piecewise linear in a, with kinks where the
-  /// random units have theirs, and its maximum jumps between them; the mean's does not. For a
-  /// scalar action and the exact maximiser.
-  double smoothing = 0.0;
-
-  /// Throws Error where a field is out of its range for this space.
-  void validate(const ActionSpace& space) const;
-};
-
 /// How a policy deviates from what it thinks best, to see more.
 struct Exploration {
   double epsilon = 0.0;  ///< chance of a random action instead, in [0, 1]
@@ -93,30 +69,43 @@ class ActionSearch;
 /// allocation in `act`.
 class GreedyPolicy final : public Policy {
  public:
-  /// Starts in `state` (as after an episode's beginning if empty). Throws Error if sizes differ or
-  /// the options do not suit the space.
-  GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout,
-               ActionSpace space, Eigen::VectorXd weights, const GreedyOptions& options = {},
-               Eigen::VectorXd state = {}, const Exploration& exploration = {});
+  /// Starts in `state` (as after an episode's beginning if empty). Throws Error if the controller
+  /// is not valid, or the exploration or the state does not suit it.
+  explicit GreedyPolicy(Controller controller, const Exploration& exploration = {},
+                        Eigen::VectorXd state = {});
   ~GreedyPolicy() override;
   GreedyPolicy(GreedyPolicy&&) noexcept;
   GreedyPolicy& operator=(GreedyPolicy&&) noexcept;
 
-  void begin_episode() override { state_.setZero(); }
+  void begin_episode() override;
   /// Throws Error, and remembers nothing of it, if an entry of the percept that is read is not
-  /// finite or the observation has another size.
+  /// finite or too large, the observation has another size, or the state overflows.
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  /// The state becomes x_{k+1}(action), and value() its value: the last step is taken again from
+  /// the same x_k, r_k and o_k. An action may lie outside the bounds searched. Throws Error, and
+  /// changes nothing, if this episode has no action yet, or the action has another size, is not
+  /// finite, is no choice of a discrete space, or makes the state overflow. O(n), no allocation.
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
 
   /// The estimated value of the action last taken, Wᵀφ(x_{k+1}).
   double value() const { return value_; }
   /// x_{k+1}: what is remembered after the last action.
   const Eigen::VectorXd& state() const { return state_; }
+  const Controller& controller() const;
 
  private:
   std::unique_ptr<ActionSearch> search_;
   Exploration exploration_;
   Eigen::VectorXd state_;
   double value_ = 0.0;
+
+  // The step to x_{k+1}, to be taken again with what was applied.
+  bool acted_ = false;      // in this episode
+  bool prepared_ = false;   // search_ is at this step, not at a later one that failed
+  Eigen::VectorXd before_;  // x_k
+  double reward_ = 0.0;
+  Eigen::VectorXd observation_;
+  Eigen::VectorXd next_;  // work space
 };
 
 struct OptimismOptions {
@@ -132,24 +121,34 @@ struct OptimismOptions {
 /// it explores by itself. (Σ + λI)⁻¹ takes in every φ it meets by a rank-one update, O(n²).
 class OptimisticPolicy final : public Policy {
  public:
-  /// `covariance` is (Σ + λI)⁻¹ of the features seen so far. Throws Error if sizes differ.
-  OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout,
-                   ActionSpace space, Eigen::VectorXd weights, Eigen::MatrixXd covariance,
+  /// `covariance` is (Σ + λI)⁻¹ of the features seen so far. The controller's value is maximised
+  /// exactly and without smoothing where it can be. Throws Error if sizes differ.
+  OptimisticPolicy(Controller controller, Eigen::MatrixXd covariance,
                    const OptimismOptions& options = {}, Eigen::VectorXd state = {});
   ~OptimisticPolicy() override;
   OptimisticPolicy(OptimisticPolicy&&) noexcept;
   OptimisticPolicy& operator=(OptimisticPolicy&&) noexcept;
 
-  void begin_episode() override { state_.setZero(); }
+  void begin_episode() override;
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  /// As GreedyPolicy::applied, and Σ takes in the features met instead of those expected. O(n²).
+  /// After an `act` that threw there is no action to tell of.
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
 
+  /// x_{k+1}: what is remembered after the last action.
+  const Eigen::VectorXd& state() const { return state_; }
   const Eigen::MatrixXd& covariance() const { return covariance_; }
 
  private:
+  void meet(Eigen::Index candidate);
+
   std::unique_ptr<ActionSearch> search_;
   OptimismOptions options_;
   Eigen::MatrixXd covariance_;
   Eigen::VectorXd state_;
+  bool acted_ = false;    // in this episode, and search_ is at that step
+  Eigen::VectorXd met_;   // Σ⁻¹φ of the features last taken in, before they were
+  double met_scale_ = 1;  // 1 + φᵀΣ⁻¹φ
 
   // Work space: one column for each candidate.
   Eigen::MatrixXd actions_;

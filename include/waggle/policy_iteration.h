@@ -1,32 +1,29 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
 
-#include <waggle/policy.h>
+#include <waggle/controller.h>
 #include <waggle/value.h>
 
 namespace waggle {
 
 struct PolicyIterationOptions {
-  ValueOptions value;  ///< trace must be 0: the trajectory is another policy's
-  GreedyOptions greedy;
-  int sweeps = 20;  ///< at most, ≥ 1
+  ValueOptions value = {};  ///< trace must be 0: the trajectory is another policy's
+  int sweeps = 20;          ///< at most, ≥ 1
   /// Weight each row by the inverse of its Bellman error's variance, which is itself fitted, by
   /// ridge regression of the squared errors of the first sweep on the features (feasible
   /// generalised least squares). Rows where the outcome is noisy then count for less. From the
   /// second sweep on.
   bool reweight = false;
-  double tolerance = 1e-3;  ///< done when W changes by less, relative to its norm
-  /// Asked after every sweep, if given; true ends with what there is.
-  std::function<bool()> stop = nullptr;
+  /// Done when W changes by less, relative to its norm without the rewards' offset.
+  double tolerance = 1e-3;
+  RewardScale rewards = {};
 
-  /// Throws Error where a field is out of its range for this space.
-  void validate(const ActionSpace& space) const;
+  /// Throws Error where a field is out of its range.
+  void validate() const;
 };
 
 /// One sweep of policy iteration.
@@ -50,21 +47,22 @@ struct PolicyIteration {
   PolicyIterationEnd end = PolicyIterationEnd::stopped;
 };
 
+/// Told after every sweep what it brought; false ends with that.
+using SweepCallback = std::function<bool(const PolicyIteration& so_far)>;
+
 /// Least-squares policy iteration from logged data, off-policy: x_{k+1} is replaced by the state
 /// that the greedy action would have led to, x_{k+1}(a*), a* = argmax_a Wᵀφ(x_{k+1}(a)), and the
-/// fit repeated. Starts from `initial` weights, or, if empty, from the value of the policy that
-/// made the data. `actions` must be bounded or discrete. Throws as fit_value.
-PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
-                               const InputLayout& layout, const ActionSpace& actions,
-                               TrajectorySource& source, const PolicyIterationOptions& options,
-                               const Eigen::VectorXd& initial = {});
-inline PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
-                                      const InputLayout& layout, const ActionSpace& actions,
-                                      const Trajectory& trajectory,
+/// fit repeated. Starts from the controller's weights, or, if there are none, from the value of the
+/// policy that made the data. The controller's actions must be bounded or discrete. Throws as
+/// fit_value.
+PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& source,
+                               const PolicyIterationOptions& options,
+                               const SweepCallback& told = {});
+inline PolicyIteration iterate_policy(const Controller& controller, const Trajectory& trajectory,
                                       const PolicyIterationOptions& options,
-                                      const Eigen::VectorXd& initial = {}) {
+                                      const SweepCallback& told = {}) {
   TrajectoryChunks source(trajectory);
-  return iterate_policy(std::move(reservoir), layout, actions, source, options, initial);
+  return iterate_policy(controller, source, options, told);
 }
 
 }  // namespace waggle

@@ -7,14 +7,17 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
+#include <waggle/activation.h>
 #include <waggle/scaling.h>
 
 namespace waggle {
 
 /// A reservoir system x_{k+1} = F(x_k, z_k), r_k = h(x_k) (equation reservoir_system_eqns).
 ///
-/// Implement `step` to plug in your own F; every learner and policy accepts it. The learnt part of
-/// h is linear in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden.
+/// Implement `step` to plug in your own F: a Controller takes any, so do fit_value, iterate_policy,
+/// fit_supervised and, by LearnWith, `learn` and `learn_from_log`. The learnt part of h is linear
+/// in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden. Files and exports
+/// of a model need an EchoStateNetwork.
 class ReservoirSystem {
  public:
   virtual ~ReservoirSystem() = default;
@@ -35,7 +38,8 @@ class ReservoirSystem {
   virtual void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
                             Eigen::Ref<Eigen::MatrixXd> out) const;
 
-  /// The feature that is always 1, or −1 if there is none. LSTD's ridge leaves it alone, almost.
+  /// The feature that is always 1, or −1 if there is none. LSTD's ridge counts almost nothing for
+  /// it.
   virtual Eigen::Index constant_feature() const { return -1; }
 
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
@@ -43,7 +47,6 @@ class ReservoirSystem {
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
 };
 
-enum class Activation { relu, tanh, identity };
 enum class Distribution { uniform, gaussian };
 
 /// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1
@@ -70,29 +73,28 @@ struct ProcedureOne {
 /// before the first count as 0.
 double input_bound(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Index delay);
 
-/// How the weights of an echo state network are drawn. The defaults are the paper's.
+/// How the weights of an echo state network are drawn. The defaults suit inputs of unit spread and
+/// a controller that has to remember at many time scales; presets::paper() has the paper's.
 struct ReservoirOptions {
   Eigen::Index units = 300;                  ///< n ≥ 1
   Activation activation = Activation::relu;  ///< σ
   double leak = 1.0;                         ///< in (0, 1]; 1 is no leak
   /// If given, the units' leaks are spread evenly in logarithm from this to `leak`: some units
   /// follow the input, others remember for longer.
-  std::optional<double> slowest_leak = std::nullopt;
+  std::optional<double> slowest_leak = 0.3;
   Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
-  double recurrent_scaling = 0.05;                    ///< s of A before it is rescaled
-  double input_scaling = 0.05;                        ///< s of C
-  double bias_scaling = 0.05;                         ///< s of ζ
-  bool orthogonal = false;                            ///< A is a random rotation, before rescaling
+  double recurrent_scaling = 1.0;                     ///< s of A before it is rescaled
+  double input_scaling = 1.0;                         ///< s of C
+  double bias_scaling = 0.3;                          ///< s of ζ
+  bool orthogonal = true;                             ///< A is a random rotation, before rescaling
   double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
-  std::optional<double> operator_norm = 1.0;          ///< rescale A to this ‖A‖₂
+  std::optional<double> operator_norm = 0.9;          ///< rescale A to this ‖A‖₂
   std::optional<double> spectral_radius = std::nullopt;  ///< or to this max |eigenvalue|
   /// Draw the weights by Procedure 1 instead: ReLU units without a leak, its own sizes and scales.
   /// None of the options above is then used.
   std::optional<ProcedureOne> procedure_one = std::nullopt;
-  /// K ≥ 1 independent networks, side by side in one state: an ensemble.
-  int members = 1;
   /// Let the readout see the input too: append z_k (as scaled) and a constant 1 to the state.
-  bool direct_inputs = false;
+  bool direct_inputs = true;
   std::uint64_t seed = 0;
 
   /// Throws Error where a field is out of its range, or options are given that exclude each other.
@@ -132,8 +134,12 @@ class EchoStateNetwork final : public ReservoirSystem {
   /// Draws A, C and ζ. Rescaling A is exact to rounding: ‖A‖₂ is its largest singular value, the
   /// spectral radius its largest |eigenvalue|, each from a dense O(n³) decomposition. By Procedure
   /// 1 A is never formed: a step costs O(N m) instead of O((N + m)²). Throws Error for invalid
-  /// options, inputs < 1, or a rescaling of an A that is zero.
-  EchoStateNetwork(const ReservoirOptions& options, Eigen::Index inputs);
+  /// options, inputs < 1, members < 1, a rescaling of an A that is zero, or more units than
+  /// memory is for.
+  ///
+  /// With several members, as many independent networks stand side by side in one state: an
+  /// ensemble.
+  EchoStateNetwork(const ReservoirOptions& options, Eigen::Index inputs, Eigen::Index members = 1);
 
   /// From given weights. Throws Error if the sizes differ or an entry is not finite.
   EchoStateNetwork(Eigen::MatrixXd recurrent, Eigen::MatrixXd input, Eigen::VectorXd bias,

@@ -1,11 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <Eigen/Core>
 
-/// Time series with known equations, on which forecasters are compared.
+/// Time series: as they are handed to a forecaster, and some with known equations on which
+/// forecasters are compared.
 namespace waggle {
+
+/// Named columns of numbers; each is a row here, each step a column.
+struct Series {
+  std::vector<std::string> names;
+  Eigen::MatrixXd values;            ///< names × steps
+  std::string where = "the series";  ///< what messages call it
+};
 
 /// The Mackey–Glass delay equation
 ///

@@ -25,7 +25,7 @@ struct StateBlock {
 
 /// Drives the reservoir through the rows and hands the states over in blocks, in order; never holds
 /// more than one block. `state` is where to start and, afterwards, where it ended; after an
-/// episode's end the state is 0.
+/// episode's end the state is 0. Throws Error if the sizes do not fit or the state overflows.
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     TrajectorySource& source, Eigen::VectorXd& state,
                     const std::function<void(const StateBlock&)>& visit);

@@ -12,14 +12,8 @@ namespace waggle {
 
 /// Learning a functional of the history by least squares (Theorem 1).
 struct SupervisedOptions {
-  ReservoirOptions reservoir = {.activation = Activation::tanh,
-                                .slowest_leak = std::nullopt,
-                                .recurrent_scaling = 1.0,
-                                .input_scaling = 0.3,
-                                .bias_scaling = 1.0,
-                                .operator_norm = std::nullopt,
-                                .spectral_radius = 0.9,
-                                .direct_inputs = true};
+  ReservoirOptions reservoir = {};  ///< presets::forecasting() has one for smooth series
+  int members = 1;                  ///< independent reservoirs side by side
   /// λ and how to solve. On data without any noise 1e-18 predicts better still, but a closed loop
   /// may then run away.
   RidgeOptions solve = {.choose = true, .smallest = 1e-12};

@@ -16,7 +16,7 @@ namespace waggle {
 /// instruments: φ_k itself for LSTD, the eligibility trace for LSTD(λ).
 class TdMoments {
  public:
-  /// Throws Error unless features ≥ 1 and γ is in [0, 1).
+  /// Throws Error unless features ≥ 1 and γ is in [0, 1), and if memory is too small for them.
   TdMoments(Eigen::Index features, double discount);
 
   /// Adds m transitions, a column each. Throws Error if sizes differ or an

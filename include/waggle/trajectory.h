@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -26,7 +27,8 @@ class Trajectory {
   /// Sizes of one action and of one observation (which may be 0).
   Trajectory(Eigen::Index action_size, Eigen::Index observation_size);
 
-  /// Throws Error if sizes differ or a number is not finite, naming the row.
+  /// Throws Error, naming the row, if sizes differ or a number is not finite or beyond ±1e100,
+  /// where squares begin to overflow.
   void append(double reward, const Eigen::Ref<const Eigen::VectorXd>& action,
               const Eigen::Ref<const Eigen::VectorXd>& observation,
               EpisodeEnd end = EpisodeEnd::none);
@@ -70,6 +72,9 @@ class TrajectorySource {
   /// Replaces `chunk`, sizes and all, by the next rows, at least one; false, with an empty chunk,
   /// after the last.
   virtual bool next(Trajectory& chunk) = 0;
+  /// Whether the rows are cut out of a process that was running before them, so that the first of
+  /// them begin no episode. Not known: it is so if no row ends an episode.
+  virtual std::optional<bool> cut_out() const { return std::nullopt; }
 };
 
 /// A trajectory in memory as a source. It must outlive this.
@@ -125,6 +130,8 @@ struct ChannelRanges {
 struct ExperienceSummary {
   Eigen::Index rows = 0;
   Eigen::Index episodes = 0;
+  Eigen::Index terminated = 0;  ///< rows that terminated one
+  bool cut_out = false;         ///< as TrajectorySource::cut_out
   ChannelRanges ranges;
 };
 

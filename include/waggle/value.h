@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <Eigen/Core>
 
 #include <waggle/least_squares.h>
@@ -14,15 +16,19 @@ enum class Method {
 };
 
 struct ValueOptions {
-  double discount = 0.5;  ///< γ in [0, 1)
+  double discount = 0.98;  ///< γ in [0, 1): 1/(1 − γ) steps ahead are looked
   Method method = Method::lstd;
   RidgeOptions solve = {.choose = true};  ///< λ and how to solve
   double trace = 0.0;                     ///< the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD
-  Eigen::Index washout = 0;  ///< rows at each episode's start to drive through but not to fit
+  /// Rows at each episode's start to drive through but not to fit. If not given, none; but a
+  /// learner leaves out 30 where the rows are cut out of a running process
+  /// (TrajectorySource::cut_out), since their first states remember a beginning that never was.
+  std::optional<Eigen::Index> washout = std::nullopt;
   /// Fit every member of an ensemble by itself and average, rather than all of them at once.
   /// LSTD only.
   bool average_members = true;
 
+  Eigen::Index washout_rows() const { return washout.value_or(0); }
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
@@ -38,6 +44,21 @@ struct ValueFit {
   Eigen::VectorXd state;  ///< x after the last row, where a policy goes on
 };
 
+/// The unit and the zero in which rewards enter a fit, as (r − offset) / unit. Weights come out in
+/// the rewards' own, so that in exact arithmetic nothing depends on it; in rounded, rewards of
+/// 1e-200 or with a large mean need it.
+struct RewardScale {
+  double offset = 0.0;  ///< ≠ 0 only if no row terminates and the reservoir has a constant feature
+  double unit = 1.0;    ///< > 0
+
+  /// The unit is the power of two nearest to the rewards' deviation, which rounds nothing; the
+  /// offset, if `centre` and it may be, their mean.
+  static RewardScale of(const ExperienceSummary& summary, const ReservoirSystem& reservoir,
+                        bool centre);
+  /// What the offset adds to the constant feature's weight: offset / (1 − γ).
+  double constant_weight(double discount) const { return offset / (1.0 - discount); }
+};
+
 /// The value of the policy that made the trajectory. Both methods read (x_k, r_k, x_{k+1}):
 ///
 ///     bellman_residual   min_W Σ_k ‖Wᵀ(φ_k − γ φ_{k+1}) − r_k‖² + λ‖W‖²      (bee_world_lsq)
@@ -47,11 +68,44 @@ struct ValueFit {
 /// where φ_{k+1} counts as 0 if row k terminated its episode. Starts from x = 0. Throws Error for
 /// invalid options, data that does not fit, or when washout leaves no row.
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                   TrajectorySource& source, const ValueOptions& options);
+                   TrajectorySource& source, const ValueOptions& options,
+                   const RewardScale& rewards = {});
 inline ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                          const Trajectory& trajectory, const ValueOptions& options) {
+                          const Trajectory& trajectory, const ValueOptions& options,
+                          const RewardScale& rewards = {}) {
   TrajectoryChunks source(trajectory);
-  return fit_value(reservoir, layout, source, options);
+  return fit_value(reservoir, layout, source, options, rewards);
+}
+
+/// An interval of values.
+struct ValueRange {
+  double lowest = 0.0;
+  double highest = 0.0;
+};
+
+/// The values that rewards in [lowest_reward, highest_reward] can add up to: that interval over
+/// 1 − γ, and 0 too if episodes terminate, since nothing follows then. Throws Error unless the
+/// rewards are finite and in order and γ is in [0, 1).
+ValueRange value_bounds(double lowest_reward, double highest_reward, double discount,
+                        bool terminates);
+
+/// How far values reach beyond the bounds, as a share of the bounds' width: 0 if they do not, ∞ if
+/// they do and the width is 0, or are not finite. A good fit may overshoot by a few
+/// hundredths; a value that no reward can give is a fit that went wrong.
+double excess(const ValueRange& values, const ValueRange& bounds);
+
+/// The values Wᵀφ(x_k) along the rows after the washout, from x = 0: the lowest and the highest, or
+/// −∞ and ∞ if one is not finite.
+/// Throws Error if the sizes differ or no row is left.
+ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
+                       TrajectorySource& source, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                       Eigen::Index washout = 0);
+inline ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
+                              const Trajectory& trajectory,
+                              const Eigen::Ref<const Eigen::VectorXd>& weights,
+                              Eigen::Index washout = 0) {
+  TrajectoryChunks source(trajectory);
+  return value_range(reservoir, layout, source, weights, washout);
 }
 
 /// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows after the washout, from

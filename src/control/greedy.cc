@@ -31,44 +31,65 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
-/// A number that is none would live on in the state, and every action after it be arbitrary.
-void require_percept(const InputLayout& layout, const Percept& percept) {
-  require(!layout.reward || std::isfinite(percept.reward),
-          "greedy policy: the reward is {}, must be finite", percept.reward);
-  require(percept.observation.size() == layout.observation_size,
-          "greedy policy: an observation of size {}, must be {}", percept.observation.size(),
-          layout.observation_size);
-  for (Index i = 0; i < percept.observation.size(); ++i) {
-    require(std::isfinite(percept.observation[i]),
-            "greedy policy: observation {} is {}, must be finite", i, percept.observation[i]);
+/// What was applied may be outside the bounds: these are of the search, not of the world.
+void require_applied(const ActionSpace& space, const Ref<const VectorXd>& action, bool acted) {
+  require(acted, "applied: no action has been chosen in this episode yet");
+  require(action.size() == space.size(), "applied: an action of size {}, must be {}", action.size(),
+          space.size());
+  for (Index i = 0; i < action.size(); ++i) {
+    require(is_usable(action[i]), "applied: action {} is {}, must be finite and within ±{}", i,
+            action[i], kLargestNumber);
   }
+  require(!space.is_discrete() ||
+              (action[0] >= 0.0 && action[0] < space.choices && action[0] == std::floor(action[0])),
+          "applied: action = {}, must be a whole number from 0 to {}", action[0],
+          space.choices - 1);
 }
 
 }  // namespace
 
-GreedyPolicy::GreedyPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
-                           const InputLayout& layout, ActionSpace space, VectorXd weights,
-                           const GreedyOptions& options, VectorXd state,
-                           const Exploration& exploration)
-    : search_(
-          std::make_unique<ActionSearch>(std::move(reservoir), layout, std::move(space), options)),
-      exploration_(exploration) {
-  search_->set_weights(weights);
+GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration, VectorXd state)
+    : search_(std::make_unique<ActionSearch>(std::move(controller))), exploration_(exploration) {
   state_ = initial_state(search_->reservoir(), std::move(state));
+  before_ = next_ = state_;
+  observation_.setZero(search_->layout().observation_size);
   exploration_.validate(search_->space());
 }
+
+const Controller& GreedyPolicy::controller() const { return search_->controller(); }
 
 GreedyPolicy::~GreedyPolicy() = default;
 GreedyPolicy::GreedyPolicy(GreedyPolicy&&) noexcept = default;
 GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;
 
+void GreedyPolicy::begin_episode() {
+  state_.setZero();
+  acted_ = false;
+}
+
 void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
   require_percept(search_->layout(), percept);
+  prepared_ = false;
   search_->prepare(state_, percept.reward, percept.observation);
   search_->maximise(draws, action);
   search_->explore(exploration_, draws, action);
+  before_.swap(state_);
   search_->apply(action, state_);
   value_ = search_->value_of(state_);
+  reward_ = percept.reward;
+  observation_ = percept.observation;
+  acted_ = prepared_ = true;
+}
+
+void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
+  require_applied(search_->space(), action, acted_);
+  if (!prepared_) search_->prepare(before_, reward_, observation_);
+  prepared_ = true;
+  search_->apply(action, next_);
+  const double value = search_->value_of(next_);
+  require(is_usable(value), "applied: action {} makes the reservoir's state overflow", action[0]);
+  state_.swap(next_);
+  value_ = value;
 }
 
 void OptimismOptions::validate() const {
@@ -77,17 +98,13 @@ void OptimismOptions::validate() const {
   require(candidates >= 1, "candidates = {}: must be at least 1", candidates);
 }
 
-OptimisticPolicy::OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reservoir,
-                                   const InputLayout& layout, ActionSpace space, VectorXd weights,
-                                   MatrixXd covariance, const OptimismOptions& options,
-                                   VectorXd state)
-    : search_(std::make_unique<ActionSearch>(
-          std::move(reservoir), layout, std::move(space),
-          GreedyOptions{.maximiser = Maximiser::exact, .candidates = options.candidates})),
-      options_(options),
-      covariance_(std::move(covariance)) {
+OptimisticPolicy::OptimisticPolicy(Controller controller, MatrixXd covariance,
+                                   const OptimismOptions& options, VectorXd state)
+    : options_(options), covariance_(std::move(covariance)) {
   options_.validate();
-  search_->set_weights(weights);
+  controller.greedy = {
+      .maximiser = Maximiser::exact, .candidates = options.candidates, .smoothing = 0.0};
+  search_ = std::make_unique<ActionSearch>(std::move(controller));
   state_ = initial_state(search_->reservoir(), std::move(state));
   const Index n = search_->reservoir().features();
   require(covariance_.rows() == n && covariance_.cols() == n && covariance_.allFinite(),
@@ -99,14 +116,21 @@ OptimisticPolicy::OptimisticPolicy(std::shared_ptr<const ReservoirSystem> reserv
   states_.setZero(search_->reservoir().units(), count);
   features_.setZero(n, count);
   spread_.setZero(n, count);
+  met_.setZero(n);
 }
 
 OptimisticPolicy::~OptimisticPolicy() = default;
 OptimisticPolicy::OptimisticPolicy(OptimisticPolicy&&) noexcept = default;
 OptimisticPolicy& OptimisticPolicy::operator=(OptimisticPolicy&&) noexcept = default;
 
+void OptimisticPolicy::begin_episode() {
+  state_.setZero();
+  acted_ = false;
+}
+
 void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
   require_percept(search_->layout(), percept);
+  acted_ = false;
   search_->prepare(state_, percept.reward, percept.observation);
   for (Index j = 0; j < actions_.cols(); ++j) {
     if (search_->space().is_discrete()) {
@@ -133,9 +157,28 @@ void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> a
   }
   action = actions_.col(best);
   state_ = states_.col(best);
-  // Sherman–Morrison: (Σ + φφᵀ)⁻¹ = Σ⁻¹ − Σ⁻¹φφᵀΣ⁻¹ / (1 + φᵀΣ⁻¹φ).
-  const double scale = 1.0 + features_.col(best).dot(spread_.col(best));
-  covariance_.noalias() -= spread_.col(best) * (spread_.col(best).transpose() / scale);
+  meet(best);
+  acted_ = true;
+}
+
+void OptimisticPolicy::applied(const Ref<const VectorXd>& action) {
+  require_applied(search_->space(), action, acted_);
+  search_->apply(action, states_.col(0));
+  require(is_usable(search_->value_of(states_.col(0))),
+          "applied: action {} makes the reservoir's state overflow", action[0]);
+  state_ = states_.col(0);
+  search_->reservoir().map_features(states_.leftCols(1), features_.leftCols(1));
+  covariance_.noalias() += met_ * (met_.transpose() / met_scale_);  // as before the last step
+  spread_.col(0).noalias() = covariance_ * features_.col(0);
+  meet(0);
+}
+
+/// Takes in candidate j's features φ, by Sherman–Morrison:
+/// (Σ + φφᵀ)⁻¹ = Σ⁻¹ − Σ⁻¹φφᵀΣ⁻¹ / (1 + φᵀΣ⁻¹φ).
+void OptimisticPolicy::meet(Index j) {
+  met_ = spread_.col(j);
+  met_scale_ = 1.0 + features_.col(j).dot(met_);
+  covariance_.noalias() -= met_ * (met_.transpose() / met_scale_);
 }
 
 }  // namespace waggle

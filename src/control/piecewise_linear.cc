@@ -53,16 +53,19 @@ void PiecewiseLinearMaximiser::sort_events(double lower, double upper) {
   }
 }
 
-Maximum PiecewiseLinearMaximiser::operator()(const double* b, const double* c, const double* w,
-                                             Index units, double constant, double slope,
-                                             double lower, double upper, double half_width) {
+Maximum PiecewiseLinearMaximiser::operator()(const PiecewiseLinear& f) {
+  const auto &b = f.b, &c = f.c, &w = f.w;
+  const double lower = f.lower, upper = f.upper, half_width = f.half_width;
+  const Index units = b.size();
+  eigen_assert(c.size() == units && w.size() == units);
   eigen_assert(2 * units <= static_cast<Index>(events_.size()));
   const bool smooth = half_width > 0.0;
   const auto record = [&](double at, double change) {
     if (at > lower && at < upper) events_[static_cast<std::size_t>(count_++)] = {at, change};
   };
   count_ = 0;
-  double value = constant + slope * lower;
+  double slope = f.slope;
+  double value = f.constant + slope * lower;
   double curvature = 0.0;
   for (Index i = 0; i < units; ++i) {
     if (c[i] == 0.0) {

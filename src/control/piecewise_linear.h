@@ -12,11 +12,19 @@ struct Maximum {
   double value = 0.0;
 };
 
-/// Maximises, exactly and over the whole interval lower ≤ a ≤ upper,
+/// A function of one action on an interval, with n units:
 ///
-///     f(a) = constant + slope·a + Σ_i w_i max(b_i + c_i a, 0)
-///
-/// or, with a half-width h > 0, the mean of f over [a − h, a + h]. f is piecewise linear with kinks
+///     f(a) = constant + slope·a + Σ_i w_i max(b_i + c_i a, 0),     lower ≤ a ≤ upper
+struct PiecewiseLinear {
+  Eigen::Ref<const Eigen::VectorXd> b, c, w;  ///< n numbers each, seen and not copied
+  double constant = 0.0;
+  double slope = 0.0;
+  double lower = 0.0;
+  double upper = 0.0;
+  double half_width = 0.0;  ///< h: if > 0, it is the mean of f over [a − h, a + h] that counts
+};
+
+/// Maximises f, or its mean, exactly and over the whole interval. f is piecewise linear with kinks
 /// at −b_i/c_i, so its maximum is at a kink or an end: sort the kinks inside the interval, sweep
 /// value and slope. The mean is piecewise quadratic: each kink becomes a ramp of the slope from
 /// −b_i/c_i − h to −b_i/c_i + h, and the maximum is where the slope falls through 0, or an end. The
@@ -29,9 +37,7 @@ class PiecewiseLinearMaximiser {
   explicit PiecewiseLinearMaximiser(Eigen::Index units);
 
   /// The value returned is the mean's if half_width > 0, up to a constant.
-  Maximum operator()(const double* b, const double* c, const double* w, Eigen::Index units,
-                     double constant, double slope, double lower, double upper,
-                     double half_width = 0.0);
+  Maximum operator()(const PiecewiseLinear& f);
 
  private:
   /// Where the slope jumps (no smoothing) or the curvature does (smoothed).

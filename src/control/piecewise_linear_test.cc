@@ -9,12 +9,17 @@
 namespace waggle {
 namespace {
 
+using Eigen::Vector2d;
+using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 struct Instance {
   VectorXd b, c, w;
   double constant, slope, lower, upper;
 
+  PiecewiseLinear function(double half_width = 0.0) const {
+    return {b, c, w, constant, slope, lower, upper, half_width};
+  }
   double value(double a) const { return constant + slope * a + w.dot((b + c * a).cwiseMax(0.0)); }
   /// ∫ of value from 0 to a: max(b + ca, 0)² / (2c) is the antiderivative of a unit.
   double integral(double a) const {
@@ -47,8 +52,7 @@ TEST(PiecewiseLinearMaximiser, IsNeverBelowTheBestOfManyCandidates) {
     const Eigen::Index n = seed % 3 == 0 ? 300 : 1 + static_cast<Eigen::Index>(seed);
     const Instance f = draw(seed, n);
     PiecewiseLinearMaximiser maximise(n);
-    const Maximum best =
-        maximise(f.b.data(), f.c.data(), f.w.data(), n, f.constant, f.slope, f.lower, f.upper);
+    const Maximum best = maximise(f.function());
     const double scale = 1.0 + f.w.cwiseAbs().dot(f.b.cwiseAbs());
     EXPECT_NEAR(best.value, f.value(best.action), 1e-12 * scale);
     EXPECT_GE(best.action, f.lower);
@@ -66,8 +70,7 @@ TEST(PiecewiseLinearMaximiser, IsNeverBelowAHundredThousandCandidates) {
   for (std::uint64_t seed = 100; seed < 103; ++seed) {
     const Instance f = draw(seed, 50);
     PiecewiseLinearMaximiser maximise(50);
-    const Maximum best =
-        maximise(f.b.data(), f.c.data(), f.w.data(), 50, f.constant, f.slope, f.lower, f.upper);
+    const Maximum best = maximise(f.function());
     Draws draws = Random(seed).at(Purpose::user, 1);
     for (int j = 0; j < 100'000; ++j) {
       ASSERT_GE(best.value, f.value(draws.uniform(f.lower, f.upper)) - 1e-11);
@@ -81,8 +84,7 @@ TEST(PiecewiseLinearMaximiser, SmoothedIsTheMaximumOfTheMean) {
     const Instance f = draw(seed, n);
     PiecewiseLinearMaximiser maximise(n);
     for (const double h : {0.01, 0.2, 2.0}) {
-      const Maximum best =
-          maximise(f.b.data(), f.c.data(), f.w.data(), n, f.constant, f.slope, f.lower, f.upper, h);
+      const Maximum best = maximise(f.function(h));
       const double reached = f.mean(best.action, h);
       const double scale = 1.0 + f.w.cwiseAbs().dot(f.b.cwiseAbs() + f.c.cwiseAbs());
       for (int j = 0; j <= 2000; ++j) {
@@ -96,21 +98,27 @@ TEST(PiecewiseLinearMaximiser, SmoothedIsTheMaximumOfTheMean) {
 TEST(PiecewiseLinearMaximiser, KnownShapes) {
   PiecewiseLinearMaximiser maximise(3);
   // −|a − 0.3|: one unit rising and the slope of the line beyond it.
-  const double b[] = {-0.3, 0.3}, c[] = {1.0, -1.0}, w[] = {-1.0, -1.0};
-  const Maximum peak = maximise(b, c, w, 2, 0.0, 0.0, -1.0, 1.0);
+  const Vector2d b(-0.3, 0.3), c(1.0, -1.0), w(-1.0, -1.0);
+  const Maximum peak = maximise({.b = b, .c = c, .w = w, .lower = -1.0, .upper = 1.0});
   EXPECT_NEAR(peak.action, 0.3, 1e-15);
   EXPECT_NEAR(peak.value, 0.0, 1e-15);
-  EXPECT_NEAR(maximise(b, c, w, 2, 0.0, 0.0, -1.0, 1.0, 0.1).action, 0.3, 1e-12);
+  const Maximum smooth =
+      maximise({.b = b, .c = c, .w = w, .lower = -1.0, .upper = 1.0, .half_width = 0.1});
+  EXPECT_NEAR(smooth.action, 0.3, 1e-12);
   // Rising, falling and flat lines: an end, the other end, the leftmost.
-  EXPECT_EQ(maximise(b, c, w, 0, 0.0, 2.0, -1.0, 1.0).action, 1.0);
-  EXPECT_EQ(maximise(b, c, w, 0, 0.0, -2.0, -1.0, 1.0).action, -1.0);
-  EXPECT_EQ(maximise(b, c, w, 0, 5.0, 0.0, -1.0, 1.0).action, -1.0);
+  const VectorXd none;
+  const auto line = [&](double constant, double slope) {
+    return maximise({none, none, none, constant, slope, -1.0, 1.0}).action;
+  };
+  EXPECT_EQ(line(0.0, 2.0), 1.0);
+  EXPECT_EQ(line(0.0, -2.0), -1.0);
+  EXPECT_EQ(line(5.0, 0.0), -1.0);
   // Two equal peaks: the left one.
-  const double b2[] = {0.5, 0.0, -0.5}, c2[] = {1.0, 1.0, 1.0}, w2[] = {-2.0, 2.0, -2.0};
-  EXPECT_NEAR(maximise(b2, c2, w2, 3, 0.0, 1.0, -1.0, 1.0).action, -0.5, 1e-15);
+  const Vector3d b2(0.5, 0.0, -0.5), c2(1.0, 1.0, 1.0), w2(-2.0, 2.0, -2.0);
+  EXPECT_NEAR(maximise({b2, c2, w2, 0.0, 1.0, -1.0, 1.0}).action, -0.5, 1e-15);
   // Kinks all in one place, and units that do not depend on the action.
-  const double b3[] = {-0.2, -0.2, 1.0}, c3[] = {1.0, 1.0, 0.0}, w3[] = {-1.0, -1.0, 7.0};
-  const Maximum crowded = maximise(b3, c3, w3, 3, 0.0, 1.0, -1.0, 1.0);
+  const Vector3d b3(-0.2, -0.2, 1.0), c3(1.0, 1.0, 0.0), w3(-1.0, -1.0, 7.0);
+  const Maximum crowded = maximise({b3, c3, w3, 0.0, 1.0, -1.0, 1.0});
   EXPECT_NEAR(crowded.action, 0.2, 1e-15);
   EXPECT_NEAR(crowded.value, 7.2, 1e-15);
 }
@@ -118,12 +126,15 @@ TEST(PiecewiseLinearMaximiser, KnownShapes) {
 TEST(PiecewiseLinearMaximiser, KinksThatRoundOntoAnEnd) {
   // −b/c is 3 + 4e-16 away from, or on, the lower end, depending on how it is computed.
   PiecewiseLinearMaximiser maximise(1);
-  for (const double h : {0.0, 0.1}) {
-    const double b = -7.8, c = -2.6, w = -1.0;  // 0 over the whole interval, but for rounding
-    if (h == 0.0) EXPECT_LE(maximise(&b, &c, &w, 1, 0.0, 0.0, -3.0, 1.0).value, 1e-12);
-    const double b2 = 7.8, c2 = 2.6, w2 = 1.0;  // rising over the whole interval
-    EXPECT_EQ(maximise(&b2, &c2, &w2, 1, 0.0, 0.0, -3.0, 1.0, h).action, 1.0);
-  }
+  const auto unit = [&](double b, double c, double w, double h) {
+    const VectorXd b1 = VectorXd::Constant(1, b), c1 = VectorXd::Constant(1, c),
+                   w1 = VectorXd::Constant(1, w);
+    return maximise({b1, c1, w1, 0.0, 0.0, -3.0, 1.0, h});
+  };
+  // 0 over the whole interval, but for rounding.
+  EXPECT_LE(unit(-7.8, -2.6, -1.0, 0.0).value, 1e-12);
+  // Rising over the whole interval.
+  for (const double h : {0.0, 0.1}) EXPECT_EQ(unit(7.8, 2.6, 1.0, h).action, 1.0);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <waggle/policy_iteration.h>
 
-#include "control/action_search.h"
+#include "control/transitions.h"
 #include "core/check.h"
 #include "value/equations.h"
 
@@ -14,9 +14,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-void PolicyIterationOptions::validate(const ActionSpace& space) const {
+void PolicyIterationOptions::validate() const {
   value.validate();
-  greedy.validate(space);
   require(value.trace == 0.0, "trace = {}: policy iteration is off-policy and takes none",
           value.trace);
   require(sweeps >= 1, "sweeps = {}: must be at least 1", sweeps);
@@ -57,57 +56,45 @@ class VarianceModel {
 /// Passes over the data with the greedy actions of the search's weights.
 class Sweep {
  public:
-  Sweep(TrajectorySource& source, const ActionSpace& actions, const ValueOptions& options)
-      : source_(source), options_(options), actions_(actions.size()) {}
+  Sweep(TrajectorySource& source, const PolicyIterationOptions& options)
+      : source_(source), options_(options) {}
 
   /// Adds every row's equation, and its error to `variance` if there is one.
   void run(ActionSearch& search, VarianceModel* variance, ValueEquations& equations,
            VectorXd& state, PolicyIterationSweep& report) {
-    const Index n = search.reservoir().units();
-    VectorXd logged(n), greedy = VectorXd::Zero(n), action(actions_);
-    state.setZero(n);
+    const Index washout = options_.value.washout_rows();
+    const double unit = options_.rewards.unit;
+    state.setZero(search.reservoir().units());
     double squares = 0.0;
     Index moved = 0;
     Index compared = 0;
-    Index row = 0;
-    Index in_episode = 0;
-    Trajectory chunk(1, 0);
-    source_.rewind();
-    while (source_.next(chunk)) {
-      require_fit(search.layout(), chunk);
-      for (Index k = 0; k < chunk.steps(); ++k, ++row, ++in_episode) {
-        const EpisodeEnd end = chunk.end(k);
-        const bool terminated = end == EpisodeEnd::terminated;
-        const double reward = chunk.rewards()[k];
-        search.prepare(state, reward, chunk.observations().col(k));
-        search.apply(chunk.actions().col(k), logged);
-        if (in_episode >= options_.washout) {
-          double next_value = 0.0;
-          if (!terminated) {
-            Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(row));
-            next_value = search.maximise(draws, action);
-            search.apply(action, greedy);
-          }
-          if (compared < kCompared) {
-            moved += !terminated && differs(search.space(), action, compared) ? 1 : 0;
-            ++compared;
-          }
-          const double error = reward + options_.discount * next_value - search.value_of(state);
-          squares += error * error;
-          const double weight = variance != nullptr ? variance->weight(state) : 1.0;
-          if (variance != nullptr && !variance->is_fitted()) variance->add(state, error);
-          equations.add(state, reward, greedy, terminated, false, weight);
-        }
-        state.swap(logged);
-        if (end != EpisodeEnd::none) {
-          state.setZero();
-          in_episode = -1;
-        }
+    const auto visit = [&](Transition& transition) {
+      if (transition.in_episode < washout) return;
+      const bool terminated = transition.terminated();
+      const Transition::Greedy greedy = terminated ? transition.none() : transition.greedy();
+      if (compared < kCompared) {
+        moved += !terminated && differs(search.space(), greedy.action, compared) ? 1 : 0;
+        ++compared;
       }
-    }
-    require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit",
-            options_.washout, row);
-    report.bellman_error = std::sqrt(squares / static_cast<double>(equations.rows()));
+      const VectorXd& before = transition.state;
+      const double error =
+          (transition.reward() + options_.value.discount * greedy.value - search.value_of(before)) /
+          unit;
+      squares += error * error;
+      const double weight = variance != nullptr ? variance->weight(before) : 1.0;
+      if (variance != nullptr && !variance->is_fitted()) variance->add(before, error);
+      equations.add({.state = before,
+                     .reward = transition.reward(),
+                     .next = greedy.next,
+                     .terminated = terminated,
+                     .starts_episode = false,
+                     .weight = weight});
+    };
+    const Index rows =
+        for_each_transition(search, source_, Random(0), Purpose::policy, state, visit);
+    require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit", washout,
+            rows);
+    report.bellman_error = unit * std::sqrt(squares / static_cast<double>(equations.rows()));
     report.actions_changed = static_cast<double>(moved) / static_cast<double>(compared);
   }
 
@@ -116,10 +103,10 @@ class Sweep {
 
   /// Whether a row's greedy action is another than in the sweep before; keeps it for the next.
   bool differs(const ActionSpace& space, const VectorXd& action, Index row) {
-    const auto at = static_cast<std::size_t>(row * actions_);
-    const auto size = static_cast<std::size_t>(actions_);
+    const auto at = static_cast<std::size_t>(row * action.size());
+    const auto size = static_cast<std::size_t>(action.size());
     if (greedy_.size() < at + size) greedy_.resize(at + size);
-    Eigen::Map<VectorXd> before(greedy_.data() + at, actions_);
+    Eigen::Map<VectorXd> before(greedy_.data() + at, action.size());
     const bool different =
         space.is_discrete()
             ? before != action
@@ -130,8 +117,7 @@ class Sweep {
   }
 
   TrajectorySource& source_;
-  const ValueOptions& options_;
-  Index actions_;               // numbers in one
+  const PolicyIterationOptions& options_;
   std::vector<double> greedy_;  // the greedy actions of the sweep before
 };
 
@@ -150,41 +136,46 @@ double relative_distance(const VectorXd& from, const VectorXd& to) {
 
 }  // namespace
 
-PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
-                               const InputLayout& layout, const ActionSpace& actions,
-                               TrajectorySource& source, const PolicyIterationOptions& options,
-                               const VectorXd& initial) {
-  options.validate(actions);
+PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& source,
+                               const PolicyIterationOptions& options, const SweepCallback& told) {
+  options.validate();
   PolicyIteration result;
-  ActionSearch search(reservoir, layout, actions, options.greedy);
-  ValueOptions value = options.value;
-  if (initial.size() > 0) {
-    search.set_weights(initial);
-  } else {
-    result.value = fit_value(*reservoir, layout, source, value);
+  ActionSearch search(controller);
+  const ReservoirSystem& reservoir = *controller.reservoir;
+  PolicyIterationOptions used = options;
+  ValueOptions& value = used.value;
+  if (controller.weights.size() == 0) {
+    result.value = fit_value(reservoir, controller.layout, source, value, options.rewards);
     keep_chosen_ridge(result.value, value);
     search.set_weights(result.value.weights);
   }
-  Sweep sweep(source, actions, value);
+  // What the offset of the rewards adds to W says nothing of how much W has changed.
+  const auto centred = [&](VectorXd weights) {
+    const Index constant = reservoir.constant_feature();
+    if (constant >= 0) weights[constant] -= options.rewards.constant_weight(value.discount);
+    return weights;
+  };
+  Sweep sweep(source, used);
   std::optional<VarianceModel> variance;
-  if (options.reweight && options.sweeps >= 2) variance.emplace(*reservoir);
+  if (options.reweight && options.sweeps >= 2) variance.emplace(reservoir);
   std::vector<VectorXd> visited;
   for (int i = 0; i < options.sweeps; ++i) {
     PolicyIterationSweep& report = result.sweeps.emplace_back();
-    ValueEquations equations(*reservoir, value, source);
+    ValueEquations equations(reservoir, value, source, options.rewards);
     sweep.run(search, variance ? &*variance : nullptr, equations, result.value.state, report);
     if (variance && i == 0) variance->fit();
     const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
     equations.solve(result.value);
     if (!value.solve.choose) result.value.diagnostics.ridge_path = path;
     keep_chosen_ridge(result.value, value);
+    result.value.options = options.value;
     result.value.diagnostics.residual = report.bellman_error;
-    const VectorXd& w = result.value.weights;
-    report.weight_change = relative_distance(search.weights(), w);
-    visited.push_back(search.weights());
-    search.set_weights(w);
+    visited.push_back(centred(search.weights()));
+    const VectorXd w = centred(result.value.weights);
+    report.weight_change = relative_distance(visited.back(), w);
+    search.set_weights(result.value.weights);
     if (i == 0) report.actions_changed = 1.0;  // there was no greedy action before it
-    if (options.stop && options.stop()) break;
+    if (told && !told(result)) break;
     if (variance && i == 0) continue;  // the weighted fit is still to come
     if (report.weight_change <= options.tolerance) {
       result.end = PolicyIterationEnd::fixed_point;
@@ -198,7 +189,6 @@ PolicyIteration iterate_policy(std::shared_ptr<const ReservoirSystem> reservoir,
       break;
     }
   }
-  result.value.options = options.value;
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <waggle/policy_iteration.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
 #include "toy.h"
 
 namespace waggle {
@@ -87,9 +88,9 @@ TEST_P(EveryMethodIterated, FindsTheOptimalValuesFromRandomMoves) {
   const Trajectory log = simulation.run(random, {.steps = 2000}).trajectory;
   const double gamma = 0.9;
   const PolicyIteration result = iterate_policy(
-      std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
-      simulation.spec().actions, log,
-      {.value = {.discount = gamma, .method = GetParam(), .solve = {1e-9}, .washout = 1}});
+      {std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
+       simulation.spec().actions},
+      log, {.value = {.discount = gamma, .method = GetParam(), .solve = {1e-9}, .washout = 1}});
   EXPECT_EQ(result.end, PolicyIterationEnd::fixed_point);
   EXPECT_LT((result.value.weights - optimal_values(gamma)).norm(), 1e-5);
   EXPECT_LT(result.sweeps.back().bellman_error, 1e-5);
@@ -107,7 +108,7 @@ TEST(PolicyIteration, TerminationIsHonoured) {
   const Trajectory log = simulation.run(policy, {.steps = 300}).trajectory;
   const InputLayout layout = InputLayout::of(simulation.spec());
   const PolicyIteration result = iterate_policy(
-      std::make_shared<toy::LastObservation>(6, layout.size()), layout, simulation.spec().actions,
+      {std::make_shared<toy::LastObservation>(6, layout.size()), layout, simulation.spec().actions},
       log, {.value = {.discount = 0.8, .solve = {1e-10}, .washout = 1}});
   for (int left = 1; left <= 5; ++left) {
     EXPECT_NEAR(result.value.weights[left], (1 - std::pow(0.8, left)) / 0.2, 1e-6);
@@ -143,7 +144,7 @@ TEST(PolicyIteration, ReweightingCountsNoisyRowsLess) {
     for (const bool reweight : {false, true}) {
       options.reweight = reweight;
       const double error =
-          iterate_policy(std::make_shared<Line>(), layout, ActionSpace::box(-1, 1), log, options)
+          iterate_policy({std::make_shared<Line>(), layout, ActionSpace::box(-1, 1)}, log, options)
               .value.weights[0] -
           1.0;
       (reweight ? weighted : plain) += error * error;
@@ -170,7 +171,7 @@ TEST(PolicyIteration, ACycleIsSeen) {
   PolicyIterationOptions options{
       .value = {.discount = 0.5, .method = Method::lstd, .solve = {0.0}, .washout = 1}};
   const auto iterate = [&] {
-    return iterate_policy(std::make_shared<OneFeature>(), layout, ActionSpace::discrete(2), log,
+    return iterate_policy({std::make_shared<OneFeature>(), layout, ActionSpace::discrete(2)}, log,
                           options);
   };
   const PolicyIteration cycle = iterate();
@@ -190,8 +191,9 @@ TEST(PolicyIteration, LogsThatDoNotFitAreRefusedWithInitialWeightsToo) {
   log.append(0.0, VectorXd::Constant(1, 7.0), VectorXd::Zero(1));
   expect_error(
       [&] {
-        iterate_policy(std::make_shared<CellAndMove>(), InputLayout::of(ring.spec()),
-                       ring.spec().actions, log, {}, VectorXd::Zero(14));
+        iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(ring.spec()),
+                        ring.spec().actions, VectorXd::Zero(14)},
+                       log, {});
       },
       "row 0", "action = 7", "0 to 1");
 }
@@ -201,21 +203,22 @@ TEST(PolicyIteration, ChoosesTheRidgeOnceAndReportsThePath) {
   Simulation simulation(ring, 3);
   UniformPolicy random(simulation.spec().actions);
   const Trajectory log = simulation.run(random, {.steps = 1000}).trajectory;
-  const PolicyIteration result = iterate_policy(
-      std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
-      simulation.spec().actions, log, {.value = {.discount = 0.9, .solve = {.choose = true}}});
+  const PolicyIteration result =
+      iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
+                      simulation.spec().actions},
+                     log, {.value = {.discount = 0.9, .solve = {.choose = true}}});
   EXPECT_EQ(result.value.diagnostics.ridge_path.size(), 20u);
   EXPECT_GT(result.value.diagnostics.ridge, 0.0);
   EXPECT_TRUE(result.value.options.solve.choose);
 }
 
 TEST(PolicyIteration, BadInputIsNamed) {
-  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 1);
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 1);
   const InputLayout layout{.reward = false};
   Trajectory log(1, 0);
   log.append(0.0, VectorXd::Zero(1), VectorXd(0));
   const auto run = [&](const ActionSpace& space, const PolicyIterationOptions& options) {
-    iterate_policy(network, layout, space, log, options);
+    iterate_policy({network, layout, space}, log, options);
   };
   expect_error([&] { run(ActionSpace::unbounded(1), {}); }, "unbounded");
   expect_error([&] { run(ActionSpace::box(-1, 1), {.sweeps = 0}); }, "sweeps = 0");

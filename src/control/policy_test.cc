@@ -4,9 +4,14 @@
 #include <Eigen/LU>
 #include <gtest/gtest.h>
 
+#include <waggle/bee_world.h>
+#include <waggle/optimal_flight_policy.h>
 #include <waggle/policy.h>
+#include <waggle/rollout.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
+#include "random_numbers.h"
 #include "toy.h"
 
 namespace waggle {
@@ -40,6 +45,19 @@ TEST(UniformPolicy, FillsItsSpace) {
   EXPECT_NEAR(sum[1], 5.5, 5 * std::sqrt(1.0 / 12 / 20000));
   for (const int count : counts) EXPECT_NEAR(count, 20000 / 3.0, 350);
   expect_error([] { UniformPolicy(ActionSpace::unbounded(1)); }, "unbounded");
+}
+
+TEST(OptimalFlightPolicy, FliesTheBestFlightInEveryEpisode) {
+  const BeeWorldOptions options{.start = 0.4};
+  BeeWorld world(options);
+  Simulation simulation(world, 1, /*episode_steps=*/40);
+  OptimalFlightPolicy policy(options, 0.5);
+  const Trajectory flown = simulation.run(policy, {.steps = 80}).trajectory;
+  const auto best = reference::optimal_flight({.world = options, .discount = 0.5, .steps = 40});
+  for (Eigen::Index k = 0; k < 80; ++k) {
+    EXPECT_NEAR(flown.rewards()[k], best.nectar[k % 40], 1e-12) << k;
+  }
+  EXPECT_THROW(OptimalFlightPolicy(options, 1.0), Error);
 }
 
 TEST(LinearPolicy, MeanAndNoise) {
@@ -88,18 +106,24 @@ void PrintTo(const Case& c, std::ostream* out) {
 class EveryGreedyPolicy : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryGreedyPolicy, SharedPreactivationChoosesAsTheDefinitionDoes) {
+  RandomNumbers numbers;
   const Case& c = GetParam();
   const InputLayout layout{.reward = true,
                            .action_size = c.space.size(),
                            .choices = c.space.choices,
                            .observation_size = 1};
-  const EchoStateNetwork network(
-      ReservoirOptions{.units = 40, .activation = c.activation, .leak = c.leak, .seed = 3},
-      layout.size());
-  const VectorXd weights = VectorXd::Random(40);
+  const EchoStateNetwork network(ReservoirOptions{.units = 40,
+                                                  .activation = c.activation,
+                                                  .leak = c.leak,
+                                                  .slowest_leak = {},
+                                                  .direct_inputs = false,
+                                                  .seed = 3},
+                                 layout.size());
+  const VectorXd weights = numbers.vector(40);
   const GreedyOptions options{.maximiser = Maximiser::sampled, .candidates = 37};
-  GreedyPolicy fast(std::make_shared<EchoStateNetwork>(network), layout, c.space, weights, options);
-  GreedyPolicy slow(std::make_shared<Opaque>(network), layout, c.space, weights, options);
+  GreedyPolicy fast(
+      {std::make_shared<EchoStateNetwork>(network), layout, c.space, weights, options});
+  GreedyPolicy slow({std::make_shared<Opaque>(network), layout, c.space, weights, options});
   VectorXd fast_action(c.space.size()), slow_action(c.space.size());
   for (std::uint64_t k = 0; k < 50; ++k) {
     Draws draws = Random(1).at(Purpose::policy, k);
@@ -134,8 +158,11 @@ TEST(GreedyPolicy, TakesTheBestOfItsCandidates) {
   VectorXd action(1);
   for (const double sign : {1.0, -1.0}) {
     GreedyPolicy policy(
-        network, layout, ActionSpace::unbounded(1), VectorXd::Constant(1, sign),
-        {.maximiser = Maximiser::sampled, .candidates = 50, .candidate_spread = 0.5});
+        {network,
+         layout,
+         ActionSpace::unbounded(1),
+         VectorXd::Constant(1, sign),
+         {.maximiser = Maximiser::sampled, .candidates = 50, .candidate_spread = 0.5}});
     Draws draws = Random(2).at(Purpose::policy, 0);
     Draws same = draws;
     policy.act({}, draws, action);
@@ -147,33 +174,30 @@ TEST(GreedyPolicy, TakesTheBestOfItsCandidates) {
 
 /// A network with everything: an ensemble, leaks, direct inputs.
 EchoStateNetwork rich_network(const InputLayout& layout, Activation activation) {
-  return EchoStateNetwork(ReservoirOptions{.units = 30,
-                                           .activation = activation,
-                                           .slowest_leak = 0.2,
-                                           .input_scaling = 1.0,
-                                           .members = 2,
-                                           .direct_inputs = true,
-                                           .seed = 8},
-                          layout.size());
+  return EchoStateNetwork(
+      ReservoirOptions{.units = 30, .activation = activation, .slowest_leak = 0.2, .seed = 8},
+      layout.size(), 2);
 }
 
 TEST(GreedyPolicy, ExactBeatsEverySampleOnScalarAndVectorActions) {
+  RandomNumbers numbers;
   for (const Index size : {1, 2}) {
     for (const Activation activation : {Activation::relu, Activation::identity}) {
       const InputLayout layout{.reward = true, .action_size = size, .observation_size = 1};
       const auto network = std::make_shared<EchoStateNetwork>(rich_network(layout, activation));
       const ActionSpace box =
           ActionSpace::box(VectorXd::Constant(size, -1.0), VectorXd::Constant(size, 2.0));
-      const VectorXd weights = VectorXd::Random(network->units());
-      GreedyPolicy exact(network, layout, box, weights);
-      GreedyPolicy sampled(network, layout, box, weights,
-                           {.maximiser = Maximiser::sampled, .candidates = 100});
+      const VectorXd weights = numbers.vector(network->units());
+      GreedyPolicy exact({network, layout, box, weights, {.smoothing = 0.0}});
+      GreedyPolicy sampled(
+          {network, layout, box, weights, {.maximiser = Maximiser::sampled, .candidates = 100}});
       VectorXd action(size);
       double gain = 0.0;
       for (std::uint64_t k = 0; k < 30; ++k) {
-        const VectorXd start = VectorXd::Random(network->units()).cwiseAbs();
-        GreedyPolicy e(network, layout, box, weights, {}, start);
-        GreedyPolicy s(network, layout, box, weights, {.maximiser = Maximiser::sampled}, start);
+        const VectorXd start = numbers.vector(network->units()).cwiseAbs();
+        GreedyPolicy e({network, layout, box, weights, {.smoothing = 0.0}}, {}, start);
+        GreedyPolicy s({network, layout, box, weights, {.maximiser = Maximiser::sampled}}, {},
+                       start);
         Draws draws = Random(1).at(Purpose::policy, k), same = draws;
         e.act(percept(0.3, 1.0), draws, action);
         EXPECT_NEAR(e.value(), weights.dot(e.state()), 1e-12);
@@ -195,9 +219,10 @@ TEST(GreedyPolicy, SmoothingMaximisesTheMean) {
   const VectorXd weights = (VectorXd(5) << -1, -1, 62, -124, 62).finished();
   VectorXd action(1);
   Draws draws = Random(0).at(Purpose::policy);
-  GreedyPolicy(network, {.reward = false}, ActionSpace::box(-1, 1), weights).act({}, draws, action);
+  GreedyPolicy({network, {.reward = false}, ActionSpace::box(-1, 1), weights, {.smoothing = 0.0}})
+      .act({}, draws, action);
   EXPECT_NEAR(action[0], 0.5, 1e-12);
-  GreedyPolicy(network, {.reward = false}, ActionSpace::box(-1, 1), weights, {.smoothing = 0.3})
+  GreedyPolicy({network, {.reward = false}, ActionSpace::box(-1, 1), weights, {.smoothing = 0.3}})
       .act({}, draws, action);
   EXPECT_NEAR(action[0], 0.0, 1e-12);
 }
@@ -206,8 +231,12 @@ TEST(GreedyPolicy, ExploresAsOftenAndAsFarAsAsked) {
   const auto network = std::make_shared<EchoStateNetwork>(
       MatrixXd::Zero(1, 1), MatrixXd::Ones(1, 1), VectorXd::Constant(1, 5.0));
   const auto spread = [&](const Exploration& exploration) {
-    GreedyPolicy policy(network, {.reward = false}, ActionSpace::box(-4, 4),
-                        VectorXd::Constant(1, -1.0), {}, {}, exploration);  // greedy: −4
+    GreedyPolicy policy({network,
+                         {.reward = false},
+                         ActionSpace::box(-4, 4),
+                         VectorXd::Constant(1, -1.0),
+                         {.smoothing = 0.0}},
+                        exploration);  // greedy: −4
     VectorXd action(1), deviations(4000);
     for (Index k = 0; k < deviations.size(); ++k) {
       Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
@@ -229,7 +258,7 @@ TEST(OptimisticPolicy, PrefersWhatItHasNotSeenAndUpdatesItsCovarianceExactly) {
       MatrixXd::Zero(3, 3), MatrixXd::Identity(3, 3), VectorXd::Zero(3));
   // Features are the choice itself. Choice 0 has been seen often, choice 2 least.
   MatrixXd seen = VectorXd::Map((const double[]){100.0, 10.0, 1.0}, 3).asDiagonal();
-  OptimisticPolicy policy(network, layout, ActionSpace::discrete(3), VectorXd::Zero(3),
+  OptimisticPolicy policy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
                           seen.inverse(), {.bonus = 1.0});
   VectorXd action(1);
   Draws draws = Random(0).at(Purpose::policy);
@@ -244,22 +273,25 @@ TEST(OptimisticPolicy, PrefersWhatItHasNotSeenAndUpdatesItsCovarianceExactly) {
   EXPECT_LT((policy.covariance() - seen.inverse()).norm(), 1e-12);
   EXPECT_LT(counts[0], counts[1]);
   EXPECT_LT(counts[1], counts[2]);
-  OptimisticPolicy sure(network, layout, ActionSpace::discrete(3), Eigen::Vector3d(0, 1, 0),
+  OptimisticPolicy sure({network, layout, ActionSpace::discrete(3), Eigen::Vector3d(0, 1, 0)},
                         seen.inverse(), {.bonus = 0.0});
   sure.act({}, draws, action);
   EXPECT_EQ(action[0], 1.0);
   expect_error(
       [&] {
-        OptimisticPolicy(network, layout, ActionSpace::discrete(3), VectorXd::Zero(3),
+        OptimisticPolicy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
                          MatrixXd::Zero(2, 2));
       },
       "2 × 2");
 }
 
 TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
-  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 4);
-  GreedyPolicy policy(network, {.reward = false, .choices = 4}, ActionSpace::discrete(4),
-                      VectorXd::Zero(5));
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 4);
+  GreedyPolicy policy({network,
+                       {.reward = false, .choices = 4},
+                       ActionSpace::discrete(4),
+                       VectorXd::Zero(5),
+                       {.smoothing = 0.0}});
   VectorXd action = VectorXd::Constant(1, 9.0);
   Draws draws = Random(2).at(Purpose::policy, 0);
   policy.act({}, draws, action);
@@ -267,36 +299,76 @@ TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
 }
 
 TEST(GreedyPolicy, BadInputIsNamed) {
-  const auto network = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 5}, 1);
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 1);
   const InputLayout layout{.reward = false};
   const ActionSpace box = ActionSpace::box(-1, 1);
   const VectorXd w = VectorXd::Zero(5);
-  expect_error([&] { GreedyPolicy(nullptr, layout, box, w); }, "no reservoir");
-  expect_error([&] { GreedyPolicy(network, layout, ActionSpace::unbounded(1), w); }, "unbounded",
-               "candidate_spread");
-  expect_error([&] { GreedyPolicy(network, layout, box, VectorXd::Zero(4)); }, "4 weights");
-  expect_error([&] { GreedyPolicy(network, layout, box, w * std::nan("")); }, "finite");
-  expect_error([&] { GreedyPolicy(network, {}, box, w); }, "2 channels");
-  expect_error([&] { GreedyPolicy(network, layout, ActionSpace::discrete(2), w); }, "2");
-  expect_error([&] { GreedyPolicy(network, layout, box, w, {.candidates = 0}); }, "candidates = 0");
-  expect_error([&] { GreedyPolicy(network, layout, box, w, {.candidate_spread = -1.0}); },
-               "candidate_spread = -1");
-  expect_error([&] { GreedyPolicy(network, layout, box, w, {}, VectorXd::Zero(4)); }, "size 4");
-  expect_error([&] { GreedyPolicy(network, layout, box, w, {.smoothing = 2.0}); }, "smoothing = 2");
-  expect_error([&] { GreedyPolicy(network, layout, box, w, {}, {}, {.epsilon = 1.5}); },
-               "epsilon = 1.5");
-  expect_error([&] { GreedyPolicy(network, layout, box, w, {}, {}, {.noise = -1.0}); },
-               "noise = -1");
+  expect_error(
+      [&] {
+        GreedyPolicy({nullptr, layout, box, w, {.smoothing = 0.0}});
+      },
+      "no reservoir");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, ActionSpace::unbounded(1), w, {.smoothing = 0.0}});
+      },
+      "unbounded", "candidate_spread");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, VectorXd::Zero(4), {.smoothing = 0.0}});
+      },
+      "4 weights");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w * std::nan(""), {.smoothing = 0.0}});
+      },
+      "finite");
+  expect_error([&] { GreedyPolicy({network, {}, box, w, {.smoothing = 0.0}}); }, "2 channels");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, ActionSpace::discrete(2), w, {.smoothing = 0.0}});
+      },
+      "2");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w, {.candidates = 0}});
+      },
+      "candidates = 0");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w, {.candidate_spread = -1.0}});
+      },
+      "candidate_spread = -1");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w, {.smoothing = 0.0}}, {}, VectorXd::Zero(4));
+      },
+      "size 4");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w, {.smoothing = 2.0}});
+      },
+      "smoothing = 2");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w, {.smoothing = 0.0}}, {.epsilon = 1.5});
+      },
+      "epsilon = 1.5");
+  expect_error(
+      [&] {
+        GreedyPolicy({network, layout, box, w, {.smoothing = 0.0}}, {.noise = -1.0});
+      },
+      "noise = -1");
 }
 
 TEST(GreedyPolicy, APerceptThatIsNotFiniteIsRefusedAndLeavesNoTrace) {
+  RandomNumbers numbers;
   const InputLayout layout{.reward = true, .observation_size = 1};
-  const auto network =
-      std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 20, .seed = 3}, layout.size());
-  const VectorXd weights = VectorXd::Random(20);
+  const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(20, 3), layout.size());
+  const VectorXd weights = numbers.vector(20);
   for (const Maximiser maximiser : {Maximiser::exact, Maximiser::sampled}) {
-    GreedyPolicy policy(network, layout, ActionSpace::box(-1, 1), weights,
-                        {.maximiser = maximiser});
+    GreedyPolicy policy(
+        {network, layout, ActionSpace::box(-1, 1), weights, {.maximiser = maximiser}});
     Draws draws = Random(1).at(Purpose::policy);
     VectorXd action(1);
     policy.act(percept(0.5, 1.0), draws, action);
@@ -310,9 +382,12 @@ TEST(GreedyPolicy, APerceptThatIsNotFiniteIsRefusedAndLeavesNoTrace) {
     EXPECT_EQ(policy.state(), before);
   }
   // A reward that is not read may be anything.
-  const auto blind = std::make_shared<EchoStateNetwork>(ReservoirOptions{.units = 20}, 2);
-  GreedyPolicy policy(blind, {.reward = false, .observation_size = 1}, ActionSpace::box(-1, 1),
-                      weights);
+  const auto blind = std::make_shared<EchoStateNetwork>(plain_reservoir(20), 2);
+  GreedyPolicy policy({blind,
+                       {.reward = false, .observation_size = 1},
+                       ActionSpace::box(-1, 1),
+                       weights,
+                       {.smoothing = 0.0}});
   Draws draws = Random(1).at(Purpose::policy);
   VectorXd action(1);
   policy.act(percept(std::nan(""), 1.0), draws, action);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <utility>
 
 #include <Eigen/Core>
@@ -14,6 +15,12 @@ template <typename... Args>
 void require(bool ok, fmt::format_string<Args...> message, Args&&... args) {
   if (!ok) throw Error(fmt::format(message, std::forward<Args>(args)...));
 }
+
+/// The largest magnitude of a number that is learnt from or acted on: its square, and a sum of many
+/// of these, is still finite. Nothing that was measured is larger.
+constexpr double kLargestNumber = 1e100;
+/// Whether a number is finite and not larger than that.
+inline bool is_usable(double number) { return std::abs(number) <= kLargestNumber; }
 
 /// Row and column of the first entry that is NaN or infinite, or {-1, -1}.
 struct Entry {

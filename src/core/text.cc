@@ -68,6 +68,15 @@ std::string listed(std::span<const std::string> names) {
   return result;
 }
 
+std::string in_words(std::span<const std::string> words, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 < words.size() ? ", " : fmt::format(" {} ", last);
+    text += words[i];
+  }
+  return text;
+}
+
 std::vector<std::string> nearest_names(std::string_view name,
                                        std::span<const std::string> candidates, std::size_t count) {
   const std::string wanted = lower(name);
@@ -76,7 +85,8 @@ std::vector<std::string> nearest_names(std::string_view name,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::string candidate = lower(candidates[i]);
     const std::size_t distance = edit_distance(wanted, candidate);
-    // Something must be left of it: every name of one letter is near every other.
+    // A distance of the whole length means that no character is left of the name: by that measure
+    // any two names of one letter would be near each other.
     if (distance <= limit && distance < std::max(wanted.size(), candidate.size()))
       near.emplace_back(distance, i);
   }

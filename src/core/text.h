@@ -15,6 +15,9 @@ std::string shown(std::string_view text);
 /// "'a', 'b', 'c' and 4 more": the names as an error message may list them.
 std::string listed(std::span<const std::string> names);
 
+/// "a, b and c": the words as a sentence lists them, `last` being its "and" or "or".
+std::string in_words(std::span<const std::string> words, std::string_view last);
+
 /// Up to `count` of the candidates a person who typed `name` may have meant, nearest first: those
 /// within an edit distance (insert, delete, replace a character, ignoring case) of a third of the
 /// name's length, but at least 2, that have a character in common. Equally near ones keep their

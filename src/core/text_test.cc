@@ -24,6 +24,13 @@ TEST(Listed, NamesAFewAndCountsTheRest) {
   EXPECT_TRUE(listed(Names(20, "x")).ends_with("'x' and 8 more"));
 }
 
+TEST(InWords, EndsWithItsConjunction) {
+  EXPECT_EQ(in_words(Names{}, "or"), "");
+  EXPECT_EQ(in_words(Names{"a"}, "or"), "a");
+  EXPECT_EQ(in_words(Names{"a", "b"}, "or"), "a or b");
+  EXPECT_EQ(in_words(Names{"a", "b", "c"}, "and"), "a, b and c");
+}
+
 TEST(NearestNames, OrdersByEditDistance) {
   const Names columns = {"reward", "action", "forward", "REWARD", "temperature"};
   EXPECT_EQ(nearest_names("rewrd", columns), (Names{"reward", "REWARD"}));

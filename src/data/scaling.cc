@@ -4,6 +4,7 @@
 #include <waggle/scaling.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -16,8 +17,8 @@ InputScaling InputScaling::none(Index inputs) {
   return {VectorXd::Zero(inputs), VectorXd::Ones(inputs)};
 }
 
-InputScaling InputScaling::by(VectorXd mean, const VectorXd& variance) {
-  VectorXd spread = variance.cwiseSqrt();
+InputScaling InputScaling::by(VectorXd mean, const VectorXd& deviation) {
+  VectorXd spread = deviation;
   for (Index i = 0; i < spread.size(); ++i) {
     // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
     if (spread[i] <= 1e-12 * std::abs(mean[i]) || spread[i] == 0.0) spread[i] = 1.0;
@@ -28,8 +29,15 @@ InputScaling InputScaling::by(VectorXd mean, const VectorXd& variance) {
 InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
   require(columns.cols() >= 1, "scaling: there is no data to measure it from");
   const VectorXd mean = columns.rowwise().mean();
-  return InputScaling::by(mean, (columns.colwise() - mean).rowwise().squaredNorm() /
-                                    static_cast<double>(columns.cols()));
+  // In units of the channel's own size, whose squares neither vanish nor overflow.
+  const VectorXd unit =
+      (columns.colwise() - mean).cwiseAbs().rowwise().maxCoeff().unaryExpr(&power_of_two);
+  const VectorXd squares = ((columns.colwise() - mean).array().colwise() / unit.array())
+                               .matrix()
+                               .rowwise()
+                               .squaredNorm();
+  const VectorXd variance = squares / static_cast<double>(columns.cols());
+  return InputScaling::by(mean, unit.cwiseProduct(variance.cwiseSqrt()));
 }
 
 }  // namespace waggle

@@ -2,10 +2,12 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
+#include <vector>
 
 #include <waggle/trajectory.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 #include "data/chunks.h"
 
 namespace waggle {
@@ -18,10 +20,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-void require_finite_row(const char* what, const Ref<const VectorXd>& numbers, Index row) {
-  const Entry bad = first_non_finite(numbers);
-  require(bad.row < 0, "trajectory row {}: {} {} is {}, must be finite", row, what, bad.row,
-          numbers[std::max<Index>(bad.row, 0)]);
+void require_usable_row(const char* what, const Ref<const VectorXd>& numbers, Index row) {
+  for (Index i = 0; i < numbers.size(); ++i) {
+    require(is_usable(numbers[i]), "trajectory row {}: {} {} is {}, must be finite and within ±{}",
+            row, what, i, numbers[i], kLargestNumber);
+  }
 }
 
 }  // namespace
@@ -54,10 +57,10 @@ void Trajectory::append(double reward, const Ref<const VectorXd>& action,
   require(action.size() == action_size_ && observation.size() == observation_size_,
           "trajectory row {}: action of size {} and observation of size {}, must be {} and {}",
           steps(), action.size(), observation.size(), action_size_, observation_size_);
-  require(std::isfinite(reward), "trajectory row {}: reward is {}, must be finite", steps(),
-          reward);
-  require_finite_row("action", action, steps());
-  if (observation_size_ > 0) require_finite_row("observation", observation, steps());
+  require(is_usable(reward), "trajectory row {}: reward is {}, must be finite and within ±{}",
+          steps(), reward, kLargestNumber);
+  require_usable_row("action", action, steps());
+  require_usable_row("observation", observation, steps());
   rewards_.push_back(reward);
   actions_.insert(actions_.end(), action.begin(), action.end());
   observations_.insert(observations_.end(), observation.begin(), observation.end());
@@ -160,7 +163,8 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
 ExperienceSummary summarise(TrajectorySource& source) {
   ExperienceSummary summary;
   ChannelRanges& ranges = summary.ranges;
-  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
+  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update, in these units:
+  std::vector<Magnitude> magnitudes;
   const auto add = [&](Index channel, double value) {
     if (count[channel] == 0.0) ranges.minimum[channel] = ranges.maximum[channel] = value;
     count[channel] += 1.0;
@@ -168,15 +172,21 @@ ExperienceSummary summarise(TrajectorySource& source) {
     ranges.maximum[channel] = std::max(ranges.maximum[channel], value);
     const double off = value - ranges.mean[channel];
     ranges.mean[channel] += off / count[channel];
-    squares[channel] += off * (value - ranges.mean[channel]);
+    Magnitude& magnitude = magnitudes[static_cast<std::size_t>(channel)];
+    const double factor = magnitude.admit(off);
+    squares[channel] *= factor * factor;
+    squares[channel] +=
+        off / magnitude.unit() * ((value - ranges.mean[channel]) / magnitude.unit());
   };
   bool inside = false;  // an episode
+  Index ended = 0;      // rows that end one
   for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
     const Index actions = chunk.action_size();
     const Index channels = 1 + actions + chunk.observation_size();
     if (count.size() == 0) {
       count.setZero(channels);
       squares.setZero(channels);
+      magnitudes.resize(static_cast<std::size_t>(channels));
       for (VectorXd* range : {&ranges.minimum, &ranges.maximum, &ranges.mean}) {
         range->setZero(channels);
       }
@@ -184,6 +194,8 @@ ExperienceSummary summarise(TrajectorySource& source) {
     for (Index k = 0; k < chunk.steps(); ++k) {
       if (!inside) ++summary.episodes;
       inside = chunk.end(k) == EpisodeEnd::none;
+      if (!inside) ++ended;
+      if (chunk.end(k) == EpisodeEnd::terminated) ++summary.terminated;
       add(0, chunk.rewards()[k]);
       for (Index i = 0; i < actions && chunk.end(k) != EpisodeEnd::terminated; ++i) {
         add(1 + i, chunk.actions()(i, k));
@@ -194,7 +206,11 @@ ExperienceSummary summarise(TrajectorySource& source) {
     }
     summary.rows += chunk.steps();
   });
+  summary.cut_out = source.cut_out().value_or(ended == 0);
   ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
+  for (Index i = 0; i < count.size(); ++i) {
+    ranges.deviation[i] *= magnitudes[static_cast<std::size_t>(i)].unit();
+  }
   return summary;
 }
 
@@ -202,7 +218,9 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
   MatrixXd z;
   double count = 0.0;
   VectorXd mean = VectorXd::Zero(layout.size());
-  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)²
+  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)², in these units:
+  std::vector<Magnitude> magnitudes(static_cast<std::size_t>(layout.size()));
+  VectorXd unit(layout.size());
   for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
     require_fit(layout, chunk);
     z.resize(layout.size(), chunk.steps());
@@ -217,13 +235,23 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
     const VectorXd here = seen.rowwise().mean();
     const auto more = static_cast<double>(columns);
     const VectorXd apart = here - mean;
-    squares += (seen.colwise() - here).rowwise().squaredNorm() +
-               apart.cwiseAbs2() * (count * more / (count + more));
+    const VectorXd farthest = (seen.colwise() - here).cwiseAbs().rowwise().maxCoeff();
+    for (Index i = 0; i < layout.size(); ++i) {
+      Magnitude& magnitude = magnitudes[static_cast<std::size_t>(i)];
+      const double factor = magnitude.admit(std::max(farthest[i], std::abs(apart[i])));
+      squares[i] *= factor * factor;
+      unit[i] = magnitude.unit();
+    }
+    squares += ((seen.colwise() - here).array().colwise() / unit.array())
+                   .matrix()
+                   .rowwise()
+                   .squaredNorm() +
+               apart.cwiseQuotient(unit).cwiseAbs2() * (count * more / (count + more));
     mean += apart * (more / (count + more));
     count += more;
   });
   if (count == 0.0) return InputScaling::none(layout.size());
-  return InputScaling::by(mean, squares / count);
+  return InputScaling::by(mean, unit.cwiseProduct((squares / count).cwiseSqrt()));
 }
 
 double measure_input_bound(const InputLayout& layout, TrajectorySource& source,

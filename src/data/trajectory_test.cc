@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/random.h>
 #include <waggle/states.h>
 #include <waggle/trajectory.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
+#include "random_numbers.h"
 #include "toy.h"
 
 namespace waggle {
@@ -44,6 +47,9 @@ TEST(Trajectory, BadRowsAreNamed) {
   expect_error([&] { trajectory.append(std::nan(""), one(0), one(0)); }, "row 1", "reward is nan");
   expect_error([&] { trajectory.append(0.0, one(INFINITY), one(0)); }, "row 1", "action 0 is inf");
   expect_error([&] { trajectory.append(0.0, one(0), one(std::nan(""))); }, "observation 0 is nan");
+  expect_error([&] { trajectory.append(0.0, one(0), one(1e200)); }, "row 1",
+               "observation 0 is 1e+200", "±1e+100");
+  expect_error([&] { trajectory.append(-1e308, one(0), one(0)); }, "row 1", "reward is -1e+308");
   expect_error([&] { trajectory.append(0.0, VectorXd::Zero(2), one(0)); }, "size 2");
   expect_error([&] { trajectory.append(Trajectory(2, 1)); }, "cannot append");
   EXPECT_EQ(trajectory.steps(), 1);
@@ -113,12 +119,25 @@ TEST(MeasureInputs, MeanAndSpreadOfEachChannel) {
   EXPECT_NEAR(scaling.spread[2], 10.0 * std::sqrt(5.0), 1e-13);
 }
 
+TEST(ForEachBlock, AStateThatOverflowsNamesItsCause) {
+  ReservoirOptions options = plain_reservoir(5);
+  options.operator_norm = 30.0;
+  const EchoStateNetwork network(options, 1);
+  Trajectory log(1, 0);
+  for (int k = 0; k < 1000; ++k) log.append(0.0, one(1.0), VectorXd(0));
+  VectorXd state = VectorXd::Zero(5);
+  expect_error(
+      [&] { for_each_block(network, {.reward = false}, log, state, [](const StateBlock&) {}); },
+      "overflows after", "rows", "smaller operator_norm");
+}
+
 TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 8}, 1);
+  RandomNumbers numbers;
+  const EchoStateNetwork reservoir(plain_reservoir(8), 1);
   const InputLayout layout{.reward = false};
   Trajectory trajectory(1, 0);
   for (int k = 0; k < 900; ++k) {  // longer than a block
-    trajectory.append(0.0, VectorXd::Random(1), VectorXd(0),
+    trajectory.append(0.0, numbers.vector(1), VectorXd(0),
                       k == 99 ? EpisodeEnd::truncated : EpisodeEnd::none);
   }
   MatrixXd states(8, 901);
@@ -141,11 +160,40 @@ TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {
   }
   EXPECT_EQ(state, x);
 
-  const VectorXd weights = VectorXd::Random(8);
+  const VectorXd weights = numbers.vector(8);
   const VectorXd values = values_along(reservoir, layout, trajectory, VectorXd::Ones(8), weights);
   EXPECT_LT((values - states.leftCols(900).transpose() * weights).norm(), 1e-13);
   expect_error([&] { values_along(reservoir, layout, trajectory, VectorXd::Ones(8), one(0.0)); },
                "weights have size 1");
+}
+
+TEST(MeasureInputs, TheUnitOfAChannelMayBeAnything) {
+  // The deviation is a root of squares, which vanish at 1e-170 and overflow at 1e170.
+  const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 0};
+  const auto log = [](double unit) {
+    Trajectory result(1, 0);
+    Draws draws = Random(4).at(Purpose::user);
+    for (int k = 0; k < 500; ++k) {
+      result.append(unit * draws.normal(), VectorXd::Constant(1, draws.normal()), VectorXd(0));
+    }
+    return result;
+  };
+  const Trajectory plain = log(1.0);
+  const InputScaling expected = measure_inputs(layout, plain);
+  const ExperienceSummary summary = summarise(plain);
+  for (const double unit : {0x1p-1000, 0x1p-600, 0x1p600, 0x1p1000}) {
+    const Trajectory scaled = log(unit);
+    for (const Index rows : {7, 1000}) {
+      TrajectoryChunks chunks(scaled, rows);
+      TrajectoryChunks plain_chunks(plain, rows);
+      const InputScaling scaling = measure_inputs(layout, chunks);
+      EXPECT_EQ(scaling.spread[0], unit * measure_inputs(layout, plain_chunks).spread[0]);
+      EXPECT_DOUBLE_EQ(scaling.spread[1], expected.spread[1]);
+      EXPECT_EQ(summarise(chunks).ranges.deviation[0], unit * summary.ranges.deviation[0]);
+    }
+    const MatrixXd row = scaled.rewards().transpose();
+    EXPECT_DOUBLE_EQ(measure_scaling(row).spread[0], unit * expected.spread[0]);
+  }
 }
 
 }  // namespace

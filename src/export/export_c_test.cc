@@ -17,6 +17,7 @@
 #include "core/check.h"
 #include "expect_error.h"
 #include "files/atomic_file.h"
+#include "plain_learner.h"
 
 namespace waggle {
 namespace {
@@ -59,14 +60,14 @@ EnvironmentSpec made_up_spec(ActionSpace actions, Index observations, bool rewar
   return spec;
 }
 
-struct Controller {
+struct Exported {
   const char* title;
   Model model;
   Trajectory percepts;
 };
 
-Controller made_up(const char* title, ActionSpace actions, const LearnOptions& options,
-                   Index observations = 1, bool reward_is_input = true) {
+Exported made_up(const char* title, ActionSpace actions, const LearnOptions& options,
+                 Index observations = 1, bool reward_is_input = true) {
   const EnvironmentSpec spec = made_up_spec(std::move(actions), observations, reward_is_input);
   const Trajectory log = made_up_log(spec, 10'600);
   Trajectory head(log.action_size(), log.observation_size());
@@ -75,110 +76,123 @@ Controller made_up(const char* title, ActionSpace actions, const LearnOptions& o
     (k < 600 ? head : tail)
         .append(log.rewards()[k], log.actions().col(k), log.observations().col(k));
   }
-  return {title, make_model(learn_from_log(spec, head, options), spec, {}, {.confidence = false}),
-          std::move(tail)};
+  return {title, learn_from_log(spec, head, options.fit), std::move(tail)};
 }
 
 LearnOptions small(Index units = 40) {
-  LearnOptions options;
-  options.reservoir.units = units;
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.units = units;
   return options;
 }
 
-Controller make_bee() {
+Exported make_bee() {
   BeeWorld world;
   Simulation simulation(world, 3);
   UniformPolicy initial(world.spec().actions);
   LearnOptions options = small(120);
-  options.sweeps = 5;
+  options.fit.sweeps = 5;
   const Learnt learnt = learn(simulation, initial, options);
-  GreedyPolicy policy = learnt.policy({.epsilon = 0.1});
-  return {"bee world", make_model(learnt, world.spec()),
-          simulation.run(policy, {.steps = 10'000}).trajectory};
+  GreedyPolicy policy = learnt.policy(Start::training_ended, {.epsilon = 0.1});
+  return {"bee world", learnt, simulation.run(policy, {.steps = 10'000}).trajectory};
 }
 
-const Controller& bee() {
-  static const Controller controller = make_bee();
+const Exported& bee() {
+  static const Exported controller = make_bee();
   return controller;
 }
 
-Controller market() {
+Exported market() {
   MarketMaker market;
   Simulation simulation(market, 4);
   LinearPolicy initial(MatrixXd::Constant(1, 1, 0.3), 1.0);
   LearnOptions options = small();
-  options.reservoir.direct_inputs = true;
-  options.reservoir.slowest_leak = 0.2;
+  options.fit.reservoir.direct_inputs = true;
+  options.fit.reservoir.slowest_leak = 0.2;
   const Learnt learnt = learn(simulation, initial, options);
-  return {"market maker, leaks and direct inputs", make_model(learnt, market.spec()),
+  return {"market maker, leaks and direct inputs", learnt,
           simulation.run(initial, {.steps = 10'000}).trajectory};
 }
 
-std::vector<Controller> controllers() {
+std::vector<Exported> controllers() {
   const ActionSpace interval = ActionSpace::box(-1.0, 1.0);
-  std::vector<Controller> all;
+  std::vector<Exported> all;
   all.push_back(bee());
   all.push_back(market());
   LearnOptions options = small();
-  options.greedy.smoothing = 0.3;
+  options.fit.greedy.smoothing = 0.3;
   all.push_back(made_up("a window", interval, options, 2));
   options = small();
-  options.reservoir.members = 3;
-  options.reservoir.density = 0.2;
+  options.fit.members = 3;
+  options.fit.reservoir.density = 0.2;
   all.push_back(made_up("sparse members", interval, options, 1, false));
-  options.reservoir.density = 1.0;
-  options.reservoir.units = 15;
+  options.fit.reservoir.density = 1.0;
+  options.fit.reservoir.units = 15;
   all.push_back(made_up("dense members", interval, options, 0));
   options = small();
-  options.reservoir.recurrent_scaling = 0.0;
-  options.reservoir.operator_norm.reset();
+  options.fit.reservoir.recurrent_scaling = 0.0;
+  options.fit.reservoir.operator_norm.reset();
   all.push_back(made_up("no recurrence", interval, options));
   options = small();
-  options.reservoir.activation = Activation::identity;
-  options.reservoir.leak = 0.5;
+  options.fit.reservoir.activation = Activation::identity;
+  options.fit.reservoir.leak = 0.5;
   all.push_back(made_up("identity units", interval, options));
   options = small();
-  options.reservoir.activation = Activation::tanh;
-  options.reservoir.leak = 0.7;
-  options.reservoir.input_scaling = 1.0;
+  options.fit.reservoir.activation = Activation::tanh;
+  options.fit.reservoir.leak = 0.7;
+  options.fit.reservoir.input_scaling = 1.0;
   all.push_back(made_up("choices, tanh units", ActionSpace::discrete(3), options));
   all.push_back(made_up("choices, ReLU units", ActionSpace::discrete(4), small(), 0));
   all.push_back(made_up("one choice", ActionSpace::discrete(1), small(), 1, false));
   options = small(20);
-  options.greedy.candidates = 10;
+  options.fit.greedy.candidates = 10;
   all.push_back(made_up("two numbers",
                         ActionSpace::box(Eigen::Vector2d(-1.0, -2.0), Eigen::Vector2d(1.0, 0.5)),
                         options));
-  options.reservoir.activation = Activation::tanh;
+  options.fit.reservoir.activation = Activation::tanh;
   all.push_back(made_up("candidates, tanh units", interval, options));
-  options.greedy = {
+  options.fit.greedy = {
       .maximiser = Maximiser::sampled, .candidates = 7, .candidate_spread = 1.0 / 3.0};
-  options.reservoir.activation = Activation::relu;
+  options.fit.reservoir.activation = Activation::relu;
   all.push_back(made_up("normal candidates, unbounded", ActionSpace::unbounded(2), options));
   return all;
 }
 
-/// A program that reads percepts and writes actions and values, after its own sizeof the state.
+/// What was really done with the action before each row, as the log has it: every third action was
+/// done as chosen, which NaN stands for.
+MatrixXd told_of(const Trajectory& log) {
+  MatrixXd told = MatrixXd::Constant(log.action_size(), log.steps(), NAN);
+  for (Index k = 1; k < log.steps(); ++k) {
+    if (k % 3 != 0) told.col(k) = log.actions().col(k - 1);
+  }
+  return told;
+}
+
+/// A program that reads rows of percepts, whether something else was applied, and what, and writes
+/// actions and values, after its own sizeof the state.
 std::string program(const Model& model) {
   const Index observations = model.environment.observation_size();
-  const Index actions = model.actions.size();
-  const std::string step =
-      model.actions.is_discrete() || actions == 1
-          ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
-          : "{ controller_real a[8]; int i; controller_step(&state, v[0], v + 1, a);"
-            "for (i = 0; i < ACTIONS; ++i) action[i] = a[i]; }";
+  const Index actions = model.controller.actions.size();
+  const bool scalar = model.controller.actions.is_discrete() || actions == 1;
+  const std::string step = scalar ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
+                                  : "controller_step(&state, v[0], v + 1, a);"
+                                    "for (i = 0; i < ACTIONS; ++i) action[i] = a[i];";
+  const char* applied = model.controller.actions.is_discrete() ? "(int)told[1]"
+                        : scalar                               ? "told[1]"
+                                                               : "told + 1";
   return fmt::format(
              "#include \"controller.h\"\n#include <stdio.h>\n"
              "enum {{ INPUTS = {}, ACTIONS = {} }};\n",
              1 + observations, actions) +
          "int main(void) {\n"
-         "  controller_state state; double in, action[8]; controller_real v[INPUTS]; int n = 0;\n"
+         "  controller_state state; double in, action[8]; int n = 0;\n"
+         "  controller_real v[INPUTS + 1 + ACTIONS], a[8], *told = v + INPUTS;\n"
          "  printf(\"%d\\n\", (int)sizeof state);\n"
          "  controller_reset(&state);\n"
          "  while (scanf(\"%lf\", &in) == 1) {\n"
-         "    int i; v[n++] = (controller_real)in; if (n < INPUTS) continue;\n"
-         "    n = 0; " +
-         step +
+         "    int i; v[n++] = (controller_real)in; if (n < INPUTS + 1 + ACTIONS) continue;\n"
+         "    n = 0; (void)a;\n"
+         "    if (told[0] != 0 && !controller_applied(&state, " +
+         std::string(applied) + ")) return 1;\n    " + step +
          "\n    for (i = 0; i < ACTIONS; ++i) printf(\"%.17g \", action[i]);\n"
          "    printf(\"%.17g\\n\", (double)controller_value(&state));\n  }\n  return 0;\n}\n";
 }
@@ -201,15 +215,21 @@ class ExportC : public testing::Test {
     return false;
   }
 
-  /// Exports, compiles and runs; rows of actions and the value.
-  MatrixXd run_c(const Controller& controller, const ExportOptions& options) {
+  /// Exports, compiles and runs; rows of actions and the value. `told`, if not empty, as of
+  /// told_of.
+  MatrixXd run_c(const Exported& controller, const ExportOptions& options,
+                 const MatrixXd& told = {}) {
     const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
     write_file(directory_ / "main.c", program(controller.model));
     std::ofstream in(directory_ / "in");
     in.precision(17);
     const Trajectory& percepts = controller.percepts;
     for (Index k = 0; k < percepts.steps(); ++k) {
-      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose() << '\n';
+      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose();
+      const bool tells = told.size() > 0 && !std::isnan(told(0, k));
+      VectorXd action = VectorXd::Zero(percepts.action_size());
+      if (tells) action = told.col(k);
+      in << ' ' << (tells ? 1 : 0) << ' ' << action.transpose() << '\n';
     }
     in.close();
     if (!run("gcc -std=c99 -O1 -Wall -Wextra -Werror -pedantic controller.c main.c -o main -lm && "
@@ -221,7 +241,7 @@ class ExportC : public testing::Test {
     out >> bytes;
     EXPECT_EQ(bytes, exported.ram_bytes);
     EXPECT_NE(exported.header.find(fmt::format("{} bytes, one", bytes)), std::string::npos);
-    MatrixXd result(controller.model.actions.size() + 1, percepts.steps());
+    MatrixXd result(controller.model.controller.actions.size() + 1, percepts.steps());
     for (double& number : result.reshaped()) out >> number;
     EXPECT_TRUE(out.good());
     return result;
@@ -231,10 +251,10 @@ class ExportC : public testing::Test {
 };
 
 /// What the library does on the same percepts.
-MatrixXd run_library(const Controller& controller, std::uint64_t seed) {
+MatrixXd run_library(const Exported& controller, std::uint64_t seed, const MatrixXd& told = {}) {
   GreedyPolicy policy = controller.model.policy();
   const Trajectory& percepts = controller.percepts;
-  const Index actions = controller.model.actions.size();
+  const Index actions = controller.model.controller.actions.size();
   MatrixXd result(actions + 1, percepts.steps());
   Percept percept;
   VectorXd action(actions);
@@ -242,6 +262,7 @@ MatrixXd run_library(const Controller& controller, std::uint64_t seed) {
     percept.reward = percepts.rewards()[k];
     percept.observation = percepts.observations().col(k);
     Draws draws = Random(seed).at(Purpose::policy, static_cast<std::uint64_t>(k));
+    if (told.size() > 0 && !std::isnan(told(0, k))) policy.applied(told.col(k));
     policy.act(percept, draws, action);
     result.col(k).head(actions) = action;
     result(actions, k) = policy.value();
@@ -251,50 +272,58 @@ MatrixXd run_library(const Controller& controller, std::uint64_t seed) {
 
 TEST_F(ExportC, DoesWhatTheLibraryDoes) {
   constexpr std::uint64_t seed = 0x123456789abcdef0;
-  for (const Controller& controller : controllers()) {
+  for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    const MatrixXd expected = run_library(controller, seed);
-    const MatrixXd actual = run_c(controller, {.seed = seed});
-    ASSERT_EQ(actual.size(), expected.size());
-    const Index last = expected.rows() - 1;
-    const MatrixXd actions = expected.topRows(last);
-    // Something is decided, at least where there is something to decide: a linear value always has
-    // its maximum at the same end.
-    if (controller.model.actions.choices != 1 &&
-        controller.model.network->activation() != Activation::identity) {
-      EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
+    for (const MatrixXd& told : {MatrixXd(), told_of(controller.percepts)}) {
+      const MatrixXd expected = run_library(controller, seed, told);
+      const MatrixXd actual = run_c(controller, {.seed = seed}, told);
+      ASSERT_EQ(actual.size(), expected.size());
+      const Index last = expected.rows() - 1;
+      const MatrixXd actions = expected.topRows(last);
+      // Something is decided, at least where there is something to decide: a linear value always
+      // has its maximum at the same end.
+      if (controller.model.controller.actions.choices != 1 &&
+          controller.model.controller.network()->activation() != Activation::identity) {
+        EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
+      }
+      EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);
+      const double scale = std::max(1.0, expected.row(last).cwiseAbs().maxCoeff());
+      EXPECT_LT((actual - expected).row(last).cwiseAbs().maxCoeff(), 1e-12 * scale);
     }
-    EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);
-    const double scale = std::max(1.0, expected.row(last).cwiseAbs().maxCoeff());
-    EXPECT_LT((actual - expected).row(last).cwiseAbs().maxCoeff(), 1e-12 * scale);
     ASSERT_TRUE(run("g++ -O1 -Wall -Wextra -Werror -pedantic -x c++ -c controller.c -o cc.o"));
   }
 }
 
+/// How far the float controller's actions and values are from the library's.
+void expect_little_drift(const Exported& controller, const MatrixXd& expected,
+                         const MatrixXd& actual) {
+  ASSERT_EQ(actual.size(), expected.size());
+  const Index last = expected.rows() - 1;
+  const auto values = expected.row(last);
+  const double span = std::max(1e-9, values.maxCoeff() - values.minCoeff());
+  VectorXd moved = (actual - expected).topRows(last).cwiseAbs().colwise().maxCoeff();
+  std::sort(moved.begin(), moved.end());
+  const double median = moved[moved.size() / 2], most = moved[moved.size() * 99 / 100];
+  const double value = (actual.row(last) - values).cwiseAbs().maxCoeff() / span;
+  fmt::print("{}: actions move by {:.0e}, 99 % {:.0e}, worst {:.0e}; values by {:.0e} of all\n",
+             controller.title, median, most, moved[moved.size() - 1], value);
+  // Where two actions are worth the same to rounding, the worst may be anything.
+  EXPECT_LT(median, 1e-6);
+  EXPECT_LT(most, 1e-4);
+  EXPECT_LT(value, 1e-3);
+  if (controller.model.controller.actions.is_discrete()) return;
+  for (Index i = 0; i < last; ++i) {
+    EXPECT_GE(actual.row(i).minCoeff(), controller.model.controller.actions.lower[i]);
+    EXPECT_LE(actual.row(i).maxCoeff(), controller.model.controller.actions.upper[i]);
+  }
+}
+
 TEST_F(ExportC, DriftsLittleInFloat) {
-  for (const Controller& controller : controllers()) {
+  for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    const MatrixXd expected = run_library(controller, 0);
-    const MatrixXd actual = run_c(controller, {.precision = Precision::float32});
-    ASSERT_EQ(actual.size(), expected.size());
-    const Index last = expected.rows() - 1;
-    const auto values = expected.row(last);
-    const double span = std::max(1e-9, values.maxCoeff() - values.minCoeff());
-    VectorXd moved = (actual - expected).topRows(last).cwiseAbs().colwise().maxCoeff();
-    std::sort(moved.begin(), moved.end());
-    const double median = moved[moved.size() / 2], most = moved[moved.size() * 99 / 100];
-    const double value = (actual.row(last) - values).cwiseAbs().maxCoeff() / span;
-    fmt::print("{}: actions move by {:.0e}, 99 % {:.0e}, worst {:.0e}; values by {:.0e} of all\n",
-               controller.title, median, most, moved[moved.size() - 1], value);
-    // Where two actions are worth the same to rounding, the worst may be anything.
-    EXPECT_LT(median, 1e-6);
-    EXPECT_LT(most, 1e-4);
-    EXPECT_LT(value, 1e-3);
-    if (!controller.model.actions.is_discrete()) {
-      for (Index i = 0; i < last; ++i) {
-        EXPECT_GE(actual.row(i).minCoeff(), controller.model.actions.lower[i]);
-        EXPECT_LE(actual.row(i).maxCoeff(), controller.model.actions.upper[i]);
-      }
+    for (const MatrixXd& told : {MatrixXd(), told_of(controller.percepts)}) {
+      expect_little_drift(controller, run_library(controller, 0, told),
+                          run_c(controller, {.precision = Precision::float32}, told));
     }
   }
 }
@@ -303,7 +332,7 @@ TEST_F(ExportC, TakesOnACortexWhatItSays) {
   if (std::system("command -v arm-none-eabi-gcc > /dev/null") != 0) {
     GTEST_SKIP() << "there is no arm-none-eabi-gcc";
   }
-  for (const Controller& controller : controllers()) {
+  for (const Exported& controller : controllers()) {
     for (const Precision precision : {Precision::float32, Precision::float64}) {
       SCOPED_TRACE(fmt::format("{}, {}", controller.title,
                                precision == Precision::float32 ? "float" : "double"));
@@ -338,19 +367,19 @@ TEST_F(ExportC, NamesFilesAsTold) {
 }
 
 TEST_F(ExportC, DecidesTiesAsTheLibrary) {
-  for (Controller controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
-    controller.model.value.weights.setZero();
+  for (Exported controller : {bee(), made_up("choices", ActionSpace::discrete(3), small())}) {
+    controller.model.controller.weights.setZero();
     const MatrixXd expected = run_library(controller, 0);
     EXPECT_EQ(run_c(controller, {}), expected);
-    const double first = controller.model.actions.is_discrete() ? 0.0 : -0.1;
+    const double first = controller.model.controller.actions.is_discrete() ? 0.0 : -0.1;
     EXPECT_TRUE((expected.row(0).array() == first).all());
   }
 }
 
 TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
   LearnOptions options = small();
-  options.reservoir.leak = 0.9;
-  const Controller controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
+  options.fit.reservoir.leak = 0.9;
+  const Exported controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
   export_c(directory_ / "controller", controller.model, {});
   write_file(directory_ / "main.c",
              "#include \"controller.h\"\n#include <math.h>\n#include <string.h>\n"
@@ -374,6 +403,35 @@ TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
       run("gcc -std=c99 controller.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
 }
 
+TEST_F(ExportC, RefusesToHaveDoneWhatCannotBe) {
+  export_c(directory_ / "box", bee().model, {});
+  export_c(directory_ / "choice", made_up("", ActionSpace::discrete(3), small()).model, {});
+  write_file(directory_ / "main.c",
+             "#include \"box.h\"\n#include \"choice.h\"\n#include <math.h>\n"
+             "#include <string.h>\n"
+             "int main(void) {\n"
+             "  box_state b, before; choice_state c; double o = 1.0, value, a;\n"
+             "  box_reset(&b);\n"
+             "  choice_reset(&c);\n"
+             "  if (box_applied(&b, 0.0) || choice_applied(&c, 0)) return 1;\n"
+             "  a = box_step(&b, 1.0, 0);\n"
+             "  choice_step(&c, 1.0, &o);\n"
+             "  before = b;\n"
+             "  if (box_applied(&b, NAN) || box_applied(&b, INFINITY)) return 2;\n"
+             "  if (box_applied(&b, 1e308)) return 3;\n"
+             "  if (memcmp(&b, &before, sizeof b) != 0) return 4;\n"
+             "  if (choice_applied(&c, -1) || choice_applied(&c, 3)) return 5;\n"
+             "  if (!choice_applied(&c, 2)) return 6;\n"
+             "  value = box_value(&b);\n"
+             "  if (!box_applied(&b, -0.5) || box_value(&b) == value) return 7;\n"
+             "  if (box_applied(&b, a)) return 8;\n"         // it was told already
+             "  if (box_step(&b, NAN, 0) != a) return 9;\n"  // what it returned, not what was done
+             "  box_reset(&b);\n"
+             "  return box_applied(&b, 0.0) ? 10 : 0;\n}\n");
+  EXPECT_TRUE(
+      run("gcc -std=c99 box.c choice.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
+}
+
 TEST(ExportedC, SaysWhatItTakes) {
   const Model model = bee().model;
   const Index constants = 120 * 120 + 120 * 2 + 120 + 120 + 2;  // A, C, ζ, W and the bounds
@@ -381,7 +439,7 @@ TEST(ExportedC, SaysWhatItTakes) {
   const ExportedC narrow = export_c(model, {.name = "bee_2", .precision = Precision::float32});
   EXPECT_EQ(wide.flash_bytes, 8 * constants);
   EXPECT_EQ(narrow.flash_bytes, 4 * constants);
-  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2));
+  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2 + 1));
   EXPECT_GE(wide.multiply_adds, 120 * 120 + 120 * 3);
   EXPECT_LE(wide.multiply_adds, 120 * 120 + 120 * 10);
   for (const std::string& part :
@@ -389,7 +447,8 @@ TEST(ExportedC, SaysWhatItTakes) {
         fmt::format("{} multiply-adds", narrow.multiply_adds),
         std::string("reward          nectar"), std::string("move, from -0.1 to 0.1"),
         std::string("typedef float bee_2_real;"),
-        std::string("bee_2_real bee_2_step(bee_2_state *state")}) {
+        std::string("bee_2_real bee_2_step(bee_2_state *state"),
+        std::string("int bee_2_applied(bee_2_state *state, bee_2_real action);")}) {
     EXPECT_NE(narrow.header.find(part), std::string::npos) << part;
   }
   EXPECT_NE(narrow.source.find("#include \"bee_2.h\""), std::string::npos);
@@ -405,10 +464,10 @@ TEST(ExportedC, RefusesWhatIsNoName) {
   expect_error([&] { export_c(model, {.name = std::string(41, 'x')}); }, "at most 40");
   expect_error([&] { export_c("/tmp/", model, {}); }, "name = ''");
   expect_error([&] { export_c("/tmp/a\"b", model, {}); }, "no quotes");
-  model.value.weights[3] = 1e300;
+  model.controller.weights[3] = 1e300;
   expect_error([&] { export_c(model, {.precision = Precision::float32}); }, "1e+300",
                "export as double");
-  model.value.weights[3] = NAN;
+  model.controller.weights[3] = NAN;
   expect_error([&] { export_c(model); }, "readout.weights");
 }
 

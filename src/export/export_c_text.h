@@ -1,7 +1,8 @@
 #pragma once
 
-/// The C that every exported controller is put together from. @ stands for its name; numbers that
-/// differ between controllers are constants named in capitals, defined before.
+/// The C that every exported controller is put together from: how it looks for the best action. @
+/// stands for its name; numbers that differ between controllers are constants named in capitals,
+/// defined before.
 namespace waggle::export_text {
 
 constexpr const char* kBasics = R"(
@@ -39,8 +40,7 @@ constexpr const char* kNext = R"(
 /* what unit i becomes, when v enters it */
 static @_real @_next(const @_state *s, int i, @_real v) {
 )";
-constexpr const char* kNextRelu = "  if (i < NONLINEAR && v < 0) v = 0;\n";
-constexpr const char* kNextTanh = "  if (i < NONLINEAR) v = TANH(v);\n";
+constexpr const char* kNextActivation = "  if (i < NONLINEAR) v = ACTIVATION;\n";
 constexpr const char* kNextLeak =
     "  if (i < NONLINEAR) v = (1 - @_leak[i]) * s->x[i] + @_leak[i] * v;\n";
 constexpr const char* kNextNoLeak = "  (void)s;\n";
@@ -305,94 +305,6 @@ static @_real @_improve(@_state *s, @_real *action, @_real value) {
   }
   return value;
 }
-)";
-
-constexpr const char* kFinite = R"(
-static int @_all_finite(@_real reward, const @_real *observation) {
-)";
-constexpr const char* kFiniteReward = "  if (!@_is_finite(reward)) return 0;\n";
-constexpr const char* kFiniteObservation = R"(  for (int i = 0; i < OBSERVATIONS; ++i) {
-    if (!@_is_finite(observation[i])) return 0;
-  }
-)";
-constexpr const char* kFiniteEnd = "  return 1;\n}\n";
-constexpr const char* kNoReward = "  (void)reward;\n";
-constexpr const char* kNoObservation = "  (void)observation;\n";
-
-constexpr const char* kKeepFinite = R"(
-/* remembers the value, or forgets everything if it overflowed */
-static void @_keep_finite(@_state *s, @_real value) {
-  const int finite = @_is_finite(value);
-  s->value = finite ? value : 0;
-  for (int i = 0; i < UNITS && !finite; ++i) s->x[i] = 0;
-}
-)";
-
-constexpr const char* kResetContinuous = R"(
-void @_reset(@_state *state) {
-  for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
-  for (int i = 0; i < ACTIONS; ++i) {
-    state->action[i] = @_lower[i] > 0 ? @_lower[i] : @_upper[i] < 0 ? @_upper[i] : 0;
-  }
-  state->value = 0;
-)";
-constexpr const char* kResetDiscrete = R"(
-void @_reset(@_state *state) {
-  for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
-  state->action = 0;
-  state->value = 0;
-)";
-constexpr const char* kResetStep = "  state->step = 0;\n";
-
-constexpr const char* kStepContinuous = R"(
-static void @_decide(@_state *state, @_real reward, const @_real *observation) {
-  if (!@_all_finite(reward, observation)) return;
-  @_real action[ACTIONS] = {0};
-  @_prepare(state, reward, observation);
-)";
-constexpr const char* kDecideSearch =
-    "  const @_real value = @_search(state, state->base, 0, action);\n";
-constexpr const char* kDecideSample = "  const @_real value = @_sample(state, action);\n";
-constexpr const char* kDecideBoth =
-    "  const @_real value = @_improve(state, action, @_sample(state, action));\n";
-constexpr const char* kCountStep = "  ++state->step;\n";
-constexpr const char* kTakeContinuous = R"(  if (@_is_finite(value)) {
-    for (int i = 0; i < ACTIONS; ++i) state->action[i] = action[i];
-  }
-  @_keep_finite(state, @_try(state, action, state->x));
-}
-)";
-constexpr const char* kStepScalar = R"(
-@_real @_step(@_state *state, @_real reward, const @_real *observation) {
-  @_decide(state, reward, observation);
-  return state->action[0];
-}
-)";
-constexpr const char* kStepVector = R"(
-void @_step(@_state *state, @_real reward, const @_real *observation, @_real *action) {
-  @_decide(state, reward, observation);
-  for (int i = 0; i < ACTIONS; ++i) action[i] = state->action[i];
-}
-)";
-constexpr const char* kStepDiscrete = R"(
-int @_step(@_state *state, @_real reward, const @_real *observation) {
-  if (!@_all_finite(reward, observation)) return state->action;
-  @_prepare(state, reward, observation);
-  int best = 0;
-  @_real highest = 0;
-  for (int choice = 0; choice < CHOICES; ++choice) {
-    const @_real value = @_try(state, choice, 0);
-    if (choice > 0 && !(value > highest)) continue;
-    best = choice;
-    highest = value;
-  }
-  if (@_is_finite(highest)) state->action = best;
-  @_keep_finite(state, @_try(state, best, state->x));
-  return state->action;
-}
-)";
-constexpr const char* kValue = R"(
-@_real @_value(const @_state *state) { return state->value; }
 )";
 
 }  // namespace waggle::export_text

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -26,6 +28,16 @@ std::string failure(const fs::path& path, int code) {
   throw std::runtime_error(failure(path, code));
 }
 
+/// The temporary files there are, so that they can be removed from outside.
+struct Temporaries {
+  std::mutex mutex;
+  std::set<fs::path> paths;
+};
+Temporaries& temporaries() {
+  static auto* all = new Temporaries;  // outlives every file, also when the program ends
+  return *all;
+}
+
 }  // namespace
 
 /// A file descriptor that is closed, and a path that is removed, unless told otherwise.
@@ -33,14 +45,18 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& directory) : path_(directory / ".waggle-XXXXXX") {
     std::string name = path_.string();
+    const std::scoped_lock lock(temporaries().mutex);
     descriptor_ = mkstemp(name.data());
     path_ = name;
-    if (descriptor_ >= 0) fchmod(descriptor_, 0644);
+    if (descriptor_ < 0) return;
+    temporaries().paths.insert(path_);
+    fchmod(descriptor_, 0644);
   }
   ~TemporaryFile() {
     if (descriptor_ < 0) return;
     close(descriptor_);
-    if (!kept_) unlink(path_.c_str());
+    const std::scoped_lock lock(temporaries().mutex);
+    if (temporaries().paths.erase(path_) > 0) unlink(path_.c_str());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -48,13 +64,21 @@ class TemporaryFile {
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
   const fs::path& path() const { return path_; }
-  void keep() { kept_ = true; }
+  /// It has been renamed: there is nothing to remove.
+  void keep() {
+    const std::scoped_lock lock(temporaries().mutex);
+    temporaries().paths.erase(path_);
+  }
 
  private:
   fs::path path_;
   int descriptor_ = -1;
-  bool kept_ = false;
 };
+
+void discard_temporary_files() {
+  temporaries().mutex.lock();  // for good: none may follow
+  for (const fs::path& path : temporaries().paths) unlink(path.c_str());
+}
 
 void require_writable_directory(const fs::path& directory) {
   std::error_code error;
@@ -67,7 +91,11 @@ void require_writable_directory(const fs::path& directory) {
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   // A link stays a link: what it points to is replaced. A pipe or a device cannot be replaced.
   std::error_code error;
-  if (fs::is_symlink(path_, error)) path_ = fs::weakly_canonical(path_, error);
+  if (fs::is_symlink(path_, error)) {
+    const fs::path target = fs::weakly_canonical(path_, error);
+    if (error) fail(path_, error.value());
+    path_ = target;
+  }
   const fs::file_status status = fs::status(path_, error);
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
     direct_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);

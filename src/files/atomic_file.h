@@ -31,6 +31,10 @@ class AtomicFile {
   int direct_ = -1;  // a descriptor of what is no file
 };
 
+/// Removes what files not yet committed have written so far, in any thread. To be called just
+/// before the program ends without unwinding: none can be begun or committed after it.
+void discard_temporary_files();
+
 /// Writes a file as a whole: AtomicFile in one go.
 void write_file(const std::filesystem::path& path, std::string_view content);
 

@@ -66,6 +66,32 @@ TEST_F(AtomicFile, ALinkIsFollowedAndAPipeIsWrittenTo) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
+TEST_F(AtomicFile, ALinkThatLeadsToItselfIsNamed) {
+  require_writable_directory(directory_);
+  fs::create_symlink("loop", directory_ / "loop");
+  try {
+    write_file(directory_ / "loop", "new");
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("loop': Too many levels"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(AtomicFile, WhatIsNotCommittedCanBeDiscarded) {
+  require_writable_directory(directory_);
+  const auto leave_in_the_middle = [&] {
+    write_file(directory_ / "whole", "kept");
+    waggle::AtomicFile begun(directory_ / "begun");
+    begun.write("half");
+    discard_temporary_files();
+    _exit(7);
+  };
+  EXPECT_EXIT(leave_in_the_middle(), testing::ExitedWithCode(7), "");
+  EXPECT_EQ(read(directory_ / "whole"), "kept");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1);
+}
+
 TEST_F(AtomicFile, AFailureLeavesTheOldFile) {
   require_writable_directory(directory_);
   const fs::path path = directory_ / "occupied";

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <Eigen/Cholesky>
 
 #include <waggle/random.h>
 
-#include "control/action_search.h"
+#include "control/transitions.h"
+#include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -16,60 +19,90 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-MatrixXd deviation_factor(const Learnt& learnt, TrajectorySource& experience) {
-  const ReservoirSystem& reservoir = *learnt.reservoir;
-  const ValueOptions& options = learnt.value.options;
-  const bool residuals = options.method == Method::bellman_residual;
-  const bool improved = !learnt.rounds.back().sweeps.empty();
-  ActionSearch search(learnt.reservoir, learnt.layout, learnt.actions, learnt.options.greedy);
-  search.set_weights(learnt.value.weights);
-  const Random random(0);
+namespace {
 
+constexpr Index kBlock = 256;  // rows handled together
+
+/// Gathers pairs (φ_k, φ'_k) and adds their products to the sums G and S, a block at a time.
+class Sums {
+ public:
+  Sums(const ReservoirSystem& reservoir, const ValueOptions& options)
+      : system(MatrixXd::Zero(reservoir.features(), reservoir.features())),
+        gram(system),
+        reservoir_(reservoir),
+        options_(options),
+        states_(reservoir.units(), kBlock),
+        nexts_(states_),
+        features_(reservoir.features(), kBlock),
+        next_features_(features_),
+        terminated_(kBlock) {}
+
+  void add(const VectorXd& state, const VectorXd& next, bool terminated) {
+    states_.col(held_) = state;
+    nexts_.col(held_) = next;
+    terminated_[static_cast<std::size_t>(held_)] = terminated;
+    if (++held_ == kBlock) flush();
+  }
+  void flush() {
+    auto features = features_.leftCols(held_);
+    auto differences = next_features_.leftCols(held_);
+    reservoir_.map_features(states_.leftCols(held_), features);
+    reservoir_.map_features(nexts_.leftCols(held_), differences);
+    for (Index i = 0; i < held_; ++i) {
+      if (terminated_[static_cast<std::size_t>(i)]) differences.col(i).setZero();
+    }
+    differences = features - options_.discount * differences;
+    const auto& instruments =
+        options_.method == Method::bellman_residual ? next_features_ : features_;
+    linalg::add_outer_product(instruments.leftCols(held_), differences, system);
+    linalg::add_outer_product(instruments.leftCols(held_), instruments.leftCols(held_), gram);
+    held_ = 0;
+  }
+
+  MatrixXd system;  // G
+  MatrixXd gram;    // S
+
+ private:
+  const ReservoirSystem& reservoir_;
+  const ValueOptions& options_;
+  Index held_ = 0;
+  MatrixXd states_, nexts_, features_, next_features_;
+  std::vector<bool> terminated_;
+};
+
+}  // namespace
+
+MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
+  const ReservoirSystem& reservoir = *model.controller.reservoir;
+  const ValueOptions& options = model.options.value;
+  const bool improved = model.improvement && model.improvement->sweeps > 0;
   const Index n = reservoir.features();
-  MatrixXd system = MatrixXd::Zero(n, n);
-  MatrixXd gram = MatrixXd::Zero(n, n);
-  MatrixXd states, nexts, features, next_features;
-  VectorXd action(learnt.actions.size());
+  require_memory(matrix_bytes(7.0, static_cast<double>(n)),
+                 fmt::format("the standard error of a value over {} features", n));
+  ActionSearch search(model.controller);
+  Sums sums(reservoir, options);
   VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, learnt.layout, experience, state, [&](const StateBlock& block) {
-    const Index count = block.states.cols() - 1;
-    const Index skipped = std::clamp<Index>(options.washout - block.first_in_episode, 0, count);
-    if (skipped == count) return;
-    states = block.states.middleCols(skipped, count - skipped);
-    nexts = block.states.rightCols(count - skipped);
-    features.resize(n, states.cols());
-    next_features.resize(n, states.cols());
-    if (improved) {
-      for (Index i = 0; i < states.cols(); ++i) {
-        Draws draws =
-            random.at(Purpose::policy, static_cast<std::uint64_t>(block.first + skipped + i));
-        search.prepare(states.col(i), block.reward(skipped + i),
-                       block.chunk.observations().col(block.row + skipped + i));
-        search.maximise(draws, action);
-        search.apply(action, nexts.col(i));
-      }
-    }
-    reservoir.map_features(states, features);
-    reservoir.map_features(nexts, next_features);
-    for (Index i = 0; i < states.cols(); ++i) {
-      if (block.terminated(skipped + i)) next_features.col(i).setZero();
-    }
-    next_features = features - options.discount * next_features;
-    const MatrixXd& instruments = residuals ? next_features : features;
-    linalg::add_outer_product(instruments, next_features, system);
-    linalg::add_outer_product(instruments, instruments, gram);
-  });
+  for_each_transition(
+      search, experience, Random(0), Purpose::policy, state, [&](Transition& transition) {
+        if (transition.in_episode < options.washout_rows()) return;
+        const bool terminated = transition.terminated();
+        sums.add(transition.state,
+                 improved && !terminated ? transition.greedy().next : transition.next, terminated);
+      });
+  sums.flush();
+  MatrixXd& system = sums.system;
+  MatrixXd& gram = sums.gram;
 
-  // A ridge of 0 leaves a singular system singular; rounding is the least there is of one.
+  // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's size.
   const double ridge =
-      std::max(learnt.value.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
+      std::max(model.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
   system.diagonal().array() += ridge;
   gram.diagonal().array() += ridge;
   const Eigen::LLT<MatrixXd> llt(gram);
   if (llt.info() != Eigen::Success) return {};
   // Cov = FFᵀ with F = σ (G + λI)⁻¹ M, MMᵀ = S + λI; the triangular factor R of Fᵀ has RᵀR = FFᵀ.
   const linalg::LinearSolution solution = linalg::solve(std::move(system), llt.matrixL());
-  MatrixXd root = learnt.value.diagnostics.residual * solution.x.transpose();
+  MatrixXd root = model.diagnostics.residual * solution.x.transpose();
   if (!(solution.reciprocal_condition > 0.0 && root.allFinite())) return {};
   MatrixXd factor = MatrixXd::Zero(n, n);
   linalg::TriangularUpdate update(n);

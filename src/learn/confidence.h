@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/learner.h>
+#include <waggle/model.h>
 
 namespace waggle {
 
@@ -19,6 +19,6 @@ namespace waggle {
 /// Correlation of the residuals, reweighting, eligibility traces and averaging over the members of
 /// an ensemble are not looked at. Empty if the result is not finite. One pass through the
 /// experience, O(steps · n²), and one decomposition, O(n³).
-Eigen::MatrixXd deviation_factor(const Learnt& learnt, TrajectorySource& experience);
+Eigen::MatrixXd deviation_factor(const Model& model, TrajectorySource& experience);
 
 }  // namespace waggle

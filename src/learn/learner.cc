@@ -1,12 +1,18 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <Eigen/Cholesky>
 
 #include <waggle/learner.h>
+#include <waggle/states.h>
+#include <waggle/version.h>
 
 #include "core/check.h"
 #include "learn/action_bounds.h"
+#include "learn/confidence.h"
+#include "learn/impossible_values.h"
+#include "learn/watched_source.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -16,63 +22,29 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 void LearnOptions::validate() const {
-  require(rounds >= 1, "rounds = {}: must be at least 1", rounds);
-  require(steps >= rounds, "steps = {}: must be at least 1 for each of {} rounds", steps, rounds);
-  require(sweeps >= 0, "sweeps = {}: must not be negative", sweeps);
-  require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
-  require(greedy_rounds >= 0 && greedy_rounds < rounds,
-          "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, rounds);
-  require(optimism >= 0.0 && std::isfinite(optimism),
-          "optimism = {}: must be finite and not negative", optimism);
-  if (action_limit) {
-    require(*action_limit > 0.0 && std::isfinite(*action_limit),
-            "action_limit = {}: must be positive and finite", *action_limit);
-  }
-  reservoir.validate();
-  value.validate();
-}
-
-GreedyPolicy Learnt::policy(const Exploration& exploration) const {
-  require(usable(), "the initial policy diverged after {} steps: there is no policy to act on",
-          experience.steps());
-  return {reservoir, layout, actions, value.weights, options.greedy, value.state, exploration};
-}
-
-double Learnt::divergence_limit() const {
-  require(summary.rows >= 1, "there is no experience to measure divergence by");
-  const ChannelRanges& ranges = summary.ranges;
-  double largest = 0.0;
-  for (Index i = 0; i < ranges.minimum.size(); ++i) {
-    const bool is_action = i >= 1 && i <= layout.action_size;
-    if (is_action) continue;
-    largest = std::max({largest, std::abs(ranges.minimum[i]), std::abs(ranges.maximum[i])});
-  }
-  return 100.0 * std::max(largest, 1e-12);
+  collect.validate();
+  fit.validate();
 }
 
 namespace {
 
+constexpr Index kWashout = 30;  // rows of a record that is cut out of a running process
+
 /// Whether the policy can do without bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
-  return options.greedy.maximiser == Maximiser::sampled && options.greedy.candidate_spread &&
-         !options.action_limit && options.sweeps == 0 && options.final_sweeps == 0 &&
-         options.optimism == 0.0;
-}
-
-/// The actions to search: the environment's, bounded where it leaves them open and a search needs
-/// bounds.
-ActionSpace bounded(const ActionSpace& space, const LearnOptions& options,
-                    const ChannelRanges& ranges) {
-  return needs_no_bounds(options) ? space : bounded_by(space, ranges, options.action_limit);
+  const FitOptions& fit = options.fit;
+  return fit.greedy.maximiser == Maximiser::sampled && fit.greedy.candidate_spread &&
+         !fit.action_limit && fit.sweeps == 0 && options.collect.final_sweeps == 0 &&
+         options.collect.optimism == 0.0;
 }
 
 /// Whether a round (counted from 0, which is the initial policy's) is one of the last, greedy ones.
-bool is_greedy(int round, const LearnOptions& options) {
+bool is_greedy(int round, const CollectOptions& options) {
   return round >= options.rounds - options.greedy_rounds;
 }
 
 /// How a round explores.
-Exploration exploration_in(int round, const LearnOptions& options) {
+Exploration exploration_in(int round, const CollectOptions& options) {
   if (is_greedy(round, options)) return {};
   const int exploring = options.rounds - 1 - options.greedy_rounds;
   if (!options.final_exploration || exploring <= 1) return options.exploration;
@@ -82,13 +54,13 @@ Exploration exploration_in(int round, const LearnOptions& options) {
 }
 
 /// (Σ + λI)⁻¹ of the features along the experience, for the optimistic policy.
-MatrixXd inverse_covariance(const ReservoirSystem& reservoir, const InputLayout& layout,
-                            const Trajectory& experience) {
+MatrixXd inverse_covariance(const Controller& controller, const Trajectory& experience) {
+  const ReservoirSystem& reservoir = *controller.reservoir;
   const Index n = reservoir.features();
   MatrixXd gram = MatrixXd::Zero(n, n);
   MatrixXd features;
   VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, layout, experience, state, [&](const StateBlock& block) {
+  for_each_block(reservoir, controller.layout, experience, state, [&](const StateBlock& block) {
     features.resize(n, block.states.cols() - 1);
     reservoir.map_features(block.states.rightCols(features.cols()), features);
     linalg::add_outer_product(features, features, gram);
@@ -97,70 +69,78 @@ MatrixXd inverse_covariance(const ReservoirSystem& reservoir, const InputLayout&
   return gram.llt().solve(MatrixXd::Identity(n, n));
 }
 
+/// 100 times the largest |reward| or |observation|.
+double divergence_limit(const ChannelRanges& ranges, Index action_size) {
+  double largest = 0.0;
+  for (Index i = 0; i < ranges.minimum.size(); ++i) {
+    const bool is_action = i >= 1 && i <= action_size;
+    if (is_action) continue;
+    largest = std::max({largest, std::abs(ranges.minimum[i]), std::abs(ranges.maximum[i])});
+  }
+  return 100.0 * std::max(largest, 1e-300);
+}
+
 class Learner {
  public:
-  Learner(const EnvironmentSpec& spec, const LearnOptions& options, Trajectory experience)
-      : spec_(spec),
-        result_{.options = options,
-                .experience = std::move(experience),
-                .summary = {},
-                .rounds = {},
-                .layout = InputLayout::of(spec),
-                .actions = spec.actions,
-                .reservoir = nullptr,
-                .scaling = {},
-                .value = {},
-                .warnings = {}} {
+  Learner(const EnvironmentSpec& spec, const LearnOptions& options, const LearnWith& with)
+      : options_(options), with_(with) {
     options.validate();
+    result_.options = options.fit;
+    result_.environment = spec;
+    result_.experience = Trajectory(spec.actions.size(), spec.observation_size());
+    result_.controller = {.reservoir = nullptr,
+                          .layout = InputLayout::of(spec),
+                          .actions = spec.actions,
+                          .greedy = options.fit.greedy};
+    result_.provenance.waggle_version = WAGGLE_VERSION;
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
-    if (!needs_input_bound()) draw();
+    if (!with.reservoir && !needs_input_bound()) draw();
     spec.actions.validate();
     const ActionSpace checked =
         needs_no_bounds(options) ? spec.actions : with_some_bounds(spec.actions);
-    options.greedy.validate(checked);
-    options.exploration.validate(checked);
-    if (options.final_exploration) options.final_exploration->validate(checked);
-    if (options.sweeps > 0 || options.final_sweeps > 0) {
-      PolicyIterationOptions{.value = options.value, .greedy = options.greedy}.validate(checked);
+    options.fit.greedy.validate(checked);
+    options.collect.exploration.validate(checked);
+    if (options.collect.final_exploration) options.collect.final_exploration->validate(checked);
+    if (options.fit.sweeps > 0 || options.collect.final_sweeps > 0) {
+      PolicyIterationOptions{.value = options.fit.value}.validate();
     }
   }
 
   Learnt& result() { return result_; }
+  /// Whether the end was asked for.
+  bool stopped() const { return stopped_; }
 
   /// Fits the value to all experience there is, improving on the last fit.
-  void fit(TrajectorySource& experience, bool last) {
-    const LearnOptions& options = result_.options;
-    const VectorXd previous = result_.value.weights;
-    result_.summary = summarise(experience);
-    if (previous.size() == 0) {
-      result_.actions = bounded(spec_.actions, options, result_.summary.ranges);
-    }
-    if (options.standardise) result_.scaling = measure_inputs(result_.layout, experience);
-    const InputScaling scaling =
-        result_.scaling.value_or(InputScaling::none(result_.layout.size()));
-    if (needs_input_bound()) {
-      ProcedureOne& procedure = *result_.options.reservoir.procedure_one;
-      procedure.input_bound =
-          measure_input_bound(result_.layout, experience, scaling, procedure.delay);
-      draw();
-    }
-    result_.reservoir =
-        std::make_shared<const EchoStateNetwork>(drawn_->with_input_scaling(scaling));
-    const int sweeps = last ? std::max(options.sweeps, options.final_sweeps) : options.sweeps;
+  void fit(TrajectorySource& source, bool last) {
+    WatchedSource experience(source, with_.progress, stopped_);
+    const FitOptions& options = options_.fit;
+    Controller& controller = result_.controller;
+    const ExperienceSummary summary = summarise(experience);
+    experience.set_rows(summary.rows);
+    take(summary);
+    measure(experience);
+    const RewardScale rewards =
+        RewardScale::of(summary, *controller.reservoir, options.centre_rewards);
+    const int final_sweeps = std::max(options.sweeps, options_.collect.final_sweeps);
+    const int sweeps = last ? final_sweeps : options.sweeps;
     if (sweeps == 0) {
-      result_.value = fit_value(*result_.reservoir, result_.layout, experience, options.value);
+      keep(fit_value(*controller.reservoir, controller.layout, experience, result_.options.value,
+                     rewards));
+      tell(sweeps);
       return;
     }
-    PolicyIteration iteration =
-        iterate_policy(result_.reservoir, result_.layout, result_.actions, experience,
-                       {.value = options.value,
-                        .greedy = options.greedy,
-                        .sweeps = sweeps,
-                        .reweight = options.reweight,
-                        .stop = options.stop},
-                       previous);
-    result_.value = std::move(iteration.value);
+    PolicyIteration iteration = iterate_policy(controller, experience,
+                                               {.value = result_.options.value,
+                                                .sweeps = sweeps,
+                                                .reweight = options.reweight,
+                                                .rewards = rewards},
+                                               [&](const PolicyIteration& so_far) {
+                                                 keep(so_far.value);
+                                                 experience.keep();
+                                                 return tell(sweeps, std::ssize(so_far.sweeps));
+                                               });
+    keep(iteration.value);
     result_.rounds.back().sweeps = std::move(iteration.sweeps);
     result_.rounds.back().end = iteration.end;
   }
@@ -173,35 +153,21 @@ class Learner {
     if (!rollout.diverged) result_.experience.append(rollout.trajectory);
   }
 
-  /// The result is complete: says what there is to say of it.
-  void finish() {
-    const Index samples = result_.value.diagnostics.samples;
-    const Index features = result_.value.diagnostics.features;
-    auto& warnings = result_.warnings;
-    if (samples < features) {
-      warnings.push_back(fmt::format(
-          "{} rows for {} features: the ridge decides the rest; use fewer units or more data",
-          samples, features));
+  /// The result is complete: finds out how sure it is, and says what there is to say of it.
+  void finish(TrajectorySource& source) {
+    const LearnRound& last = result_.rounds.back();
+    result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
+    warn();
+    if (stopped_) return;
+    WatchedSource experience(source, with_.progress, stopped_);
+    experience.set_rows(result_.provenance.rows);
+    experience.keep();
+    judge_values(experience);
+    if (!options_.fit.confidence) return;
+    result_.deviation_factor = deviation_factor(result_, experience);
+    if (!result_.has_confidence()) {
+      result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
     }
-    if (result_.value.singular) {
-      warnings.push_back("LSTD's system was singular: its minimum-norm solution was taken");
-    }
-    if (!result_.rounds.back().sweeps.empty() &&
-        result_.rounds.back().end == PolicyIterationEnd::cycle) {
-      warnings.push_back(fmt::format("policy iteration cycles, after {} sweeps",
-                                     result_.rounds.back().sweeps.size()));
-    }
-    if (result_.options.stop && result_.options.stop()) {
-      warnings.push_back(fmt::format("learning was stopped early, after {} rounds and {} sweeps",
-                                     result_.rounds.size(), result_.rounds.back().sweeps.size()));
-    }
-    const auto lost = std::count_if(result_.rounds.begin(), result_.rounds.end(),
-                                    [](const LearnRound& round) { return round.diverged; });
-    if (lost > 0) {
-      warnings.push_back(
-          fmt::format("the policy diverged in {} of {} rounds", lost, result_.rounds.size()));
-    }
-    result_.options.stop = nullptr;  // of this run alone
   }
 
  private:
@@ -210,45 +176,157 @@ class Learner {
     const auto& procedure = result_.options.reservoir.procedure_one;
     return procedure && !procedure->input_bound;
   }
-  void draw() { drawn_.emplace(result_.options.reservoir, result_.layout.size()); }
+  void draw() {
+    drawn_.emplace(result_.options.reservoir, result_.controller.layout.size(),
+                   result_.options.members);
+  }
 
-  EnvironmentSpec spec_;
+  void take(const ExperienceSummary& summary) {
+    result_.ranges = summary.ranges;
+    result_.divergence_limit = divergence_limit(summary.ranges, result_.controller.actions.size());
+    result_.provenance.rows = summary.rows;
+    result_.provenance.episodes = summary.episodes;
+    ended_ = summary.terminated > 0;
+    if (result_.controller.weights.size() == 0 && !needs_no_bounds(options_)) {
+      result_.controller.actions =
+          bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
+    }
+    if (!options_.fit.value.washout) {
+      result_.options.value.washout = summary.cut_out ? kWashout : 0;
+    }
+  }
+
+  /// Sets up the memory for the experience.
+  void measure(TrajectorySource& experience) {
+    Controller& controller = result_.controller;
+    if (with_.reservoir) {
+      controller.reservoir = with_.reservoir;
+      controller.validate();
+      return;
+    }
+    if (options_.fit.standardise) result_.scaling = measure_inputs(controller.layout, experience);
+    const InputScaling scaling =
+        result_.scaling.value_or(InputScaling::none(controller.layout.size()));
+    if (needs_input_bound()) {
+      ProcedureOne& procedure = *result_.options.reservoir.procedure_one;
+      procedure.input_bound =
+          measure_input_bound(controller.layout, experience, scaling, procedure.delay);
+      draw();
+    }
+    controller.reservoir =
+        std::make_shared<const EchoStateNetwork>(drawn_->with_input_scaling(scaling));
+  }
+
+  void keep(const ValueFit& fit) {
+    result_.controller.weights = fit.weights;
+    result_.diagnostics = fit.diagnostics;
+    result_.singular = fit.singular;
+    result_.state = fit.state;
+  }
+
+  /// Whether to go on.
+  bool tell(int sweeps, Index sweep = 0) {
+    if (!with_.progress) return true;
+    const std::string what = fmt::format("round {}", result_.rounds.size());
+    if (!with_.progress({.what = what,
+                         .done = static_cast<double>(sweep),
+                         .total = static_cast<double>(sweeps),
+                         .model = &result_})) {
+      stopped_ = true;
+    }
+    return !stopped_;
+  }
+
+  /// Values that no rewards can add up to are a sign of extrapolation.
+  void judge_values(TrajectorySource& experience) {
+    const Controller& controller = result_.controller;
+    const ValueOptions& options = result_.options.value;
+    const ValueRange values = value_range(*controller.reservoir, controller.layout, experience,
+                                          controller.weights, options.washout_rows());
+    const std::string fault = impossible_values(values, result_.ranges, options.discount, ended_);
+    if (!fault.empty()) result_.warnings.push_back(fault);
+  }
+
+  void warn() {
+    const Index samples = result_.diagnostics.samples;
+    const Index features = result_.diagnostics.features;
+    auto& warnings = result_.warnings;
+    if (samples < features) {
+      warnings.push_back(fmt::format(
+          "{} rows for {} features: the ridge decides the rest; use fewer units or more data",
+          samples, features));
+    }
+    const RidgeEdge edge = result_.diagnostics.ridge_edge();
+    if (options_.fit.value.solve.choose && edge != RidgeEdge::none) {
+      const bool smallest = edge == RidgeEdge::smallest;
+      warnings.push_back(fmt::format("λ was chosen at the {} end of its range: give a {} {}",
+                                     smallest ? "lower" : "upper", smallest ? "smaller" : "larger",
+                                     smallest ? "smallest_ridge" : "largest_ridge"));
+    }
+    if (result_.singular) {
+      warnings.emplace_back("LSTD's system was singular: its minimum-norm solution was taken");
+    }
+    const LearnRound& last = result_.rounds.back();
+    if (!last.sweeps.empty() && last.end == PolicyIterationEnd::cycle) {
+      warnings.push_back(
+          fmt::format("policy iteration cycles, after {} sweeps", last.sweeps.size()));
+    }
+    if (stopped_) {
+      warnings.push_back(fmt::format("learning was stopped early, after {} rounds and {} sweeps",
+                                     result_.rounds.size(), last.sweeps.size()));
+    }
+    const auto lost = std::count_if(result_.rounds.begin(), result_.rounds.end(),
+                                    [](const LearnRound& round) { return round.diverged; });
+    if (lost > 0) {
+      warnings.push_back(
+          fmt::format("the policy diverged in {} of {} rounds", lost, result_.rounds.size()));
+    }
+  }
+
+  const LearnOptions options_;
+  const LearnWith& with_;
+  bool stopped_ = false;
+  bool ended_ = false;  // some episode terminated
   std::optional<EchoStateNetwork> drawn_;
   Learnt result_;
 };
 
+/// Lets what was learnt act for a round.
+Rollout act(Simulation& simulation, const Learnt& learnt, int round, Index steps) {
+  const CollectOptions& options = *learnt.collected;
+  const RolloutOptions run = {.steps = steps, .divergence_limit = learnt.divergence_limit};
+  if (options.optimism > 0.0 && !is_greedy(round, options)) {
+    OptimisticPolicy policy(learnt.controller,
+                            inverse_covariance(learnt.controller, learnt.experience),
+                            {.bonus = options.optimism}, learnt.state);
+    return simulation.run(policy, run);
+  }
+  GreedyPolicy policy = learnt.policy(Start::training_ended, exploration_in(round, options));
+  return simulation.run(policy, run);
+}
+
 }  // namespace
 
-Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options) {
-  const EnvironmentSpec& spec = simulation.spec();
-  Learner learner(spec, options, Trajectory(spec.actions.size(), spec.observation_size()));
+Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options,
+             const LearnWith& with) {
+  Learner learner(simulation.spec(), options, with);
   Learnt& learnt = learner.result();
-  for (int round = 0; round < options.rounds; ++round) {
+  learnt.collected = options.collect;
+  learnt.provenance.sources = {simulation.spec().name};
+  const Index budget = options.collect.steps;
+  const int rounds = options.collect.rounds;
+  for (int round = 0; round < rounds && !learner.stopped(); ++round) {
     // Whole rows for each round, the remainder spread over the first of them.
-    const Index steps =
-        options.steps / options.rounds + (round < options.steps % options.rounds ? 1 : 0);
-    Rollout rollout{Trajectory(spec.actions.size(), spec.observation_size())};
-    if (round == 0) {
-      rollout = simulation.run(initial, {.steps = steps});
-      if (rollout.diverged) {
+    const Index steps = budget / rounds + (round < budget % rounds ? 1 : 0);
+    const Rollout rollout = round == 0 ? simulation.run(initial, {.steps = steps})
+                                       : act(simulation, learnt, round, steps);
+    if (rollout.diverged) {
+      if (round == 0) {
         learner.add_round(rollout);
         learnt.warnings.push_back(
             fmt::format("the initial policy diverged after {} steps", rollout.trajectory.steps()));
-        return learnt;
+        return std::move(learnt);
       }
-    } else if (options.optimism > 0.0 && !is_greedy(round, options)) {
-      OptimisticPolicy policy(
-          learnt.reservoir, learnt.layout, learnt.actions, learnt.value.weights,
-          inverse_covariance(*learnt.reservoir, learnt.layout, learnt.experience),
-          {.bonus = options.optimism}, learnt.value.state);
-      rollout =
-          simulation.run(policy, {.steps = steps, .divergence_limit = learnt.divergence_limit()});
-    } else {
-      GreedyPolicy policy = learnt.policy(exploration_in(round, options));
-      rollout =
-          simulation.run(policy, {.steps = steps, .divergence_limit = learnt.divergence_limit()});
-    }
-    if (rollout.diverged) {
       // The system was reset; whatever the fit thinks the state is, the next rows start an episode.
       const Index last = learnt.experience.steps() - 1;
       if (last >= 0 && learnt.experience.end(last) == EpisodeEnd::none) {
@@ -257,29 +335,29 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
     }
     learner.add_round(rollout);
     TrajectoryChunks experience(learnt.experience);
-    learner.fit(experience, round + 1 == options.rounds);
-    if (options.stop && options.stop()) break;
+    learner.fit(experience, round + 1 == rounds);
   }
-  learner.finish();
-  return learnt;
+  TrajectoryChunks experience(learnt.experience);
+  learner.finish(experience);
+  return std::move(learnt);
 }
 
-Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
-                      const LearnOptions& options) {
-  Learner learner(spec, options, Trajectory(spec.actions.size(), spec.observation_size()));
+Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
+                      const LearnWith& with) {
+  Learner learner(spec, {.fit = options}, with);
   Learnt& learnt = learner.result();
   learnt.rounds.emplace_back();
   learner.fit(log, true);
-  learnt.rounds.back().steps = learnt.summary.rows;
-  learnt.rounds.back().mean_reward = learnt.summary.ranges.mean[0];
-  learner.finish();
-  return learnt;
+  learnt.rounds.back().steps = learnt.provenance.rows;
+  learnt.rounds.back().mean_reward = learnt.ranges.mean[0];
+  learner.finish(log);
+  return std::move(learnt);
 }
 
-Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log,
-                      const LearnOptions& options) {
+Learnt learn_from_log(const EnvironmentSpec& spec, const Trajectory& log, const FitOptions& options,
+                      const LearnWith& with) {
   TrajectoryChunks source(log);
-  Learnt learnt = learn_from_log(spec, source, options);
+  Learnt learnt = learn_from_log(spec, source, options, with);
   learnt.experience = log;
   return learnt;
 }

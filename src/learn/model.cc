@@ -2,10 +2,8 @@
 #include <utility>
 
 #include <waggle/model.h>
-#include <waggle/version.h>
 
 #include "core/check.h"
-#include "learn/confidence.h"
 
 namespace waggle {
 
@@ -52,26 +50,41 @@ void require_environment(const EnvironmentSpec& spec) {
           spec.actions.choices);
 }
 
-Improvement improvement_of(const LearnRound& round) {
-  return {static_cast<Index>(round.sweeps.size()), round.end};
-}
-
 }  // namespace
 
-GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
-  require(network != nullptr, "model: there is no network");
-  return {network,       layout(),       actions,
-          value.weights, options.greedy, start == Start::fresh ? VectorXd() : value.state,
-          exploration};
+void FitOptions::validate() const {
+  require(members >= 1, "members = {}: must be at least 1", members);
+  require(sweeps >= 0, "sweeps = {}: must not be negative", sweeps);
+  if (action_limit) {
+    require(*action_limit > 0.0 && std::isfinite(*action_limit),
+            "action_limit = {}: must be positive and finite", *action_limit);
+  }
+  reservoir.validate();
+  value.validate();
 }
 
-double Model::standard_error(const Ref<const VectorXd>& state) const {
+void CollectOptions::validate() const {
+  require(rounds >= 1, "rounds = {}: must be at least 1", rounds);
+  require(steps >= rounds, "steps = {}: must be at least 1 for each of {} rounds", steps, rounds);
+  require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
+  require(greedy_rounds >= 0 && greedy_rounds < rounds,
+          "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, rounds);
+  require(optimism >= 0.0 && std::isfinite(optimism),
+          "optimism = {}: must be finite and not negative", optimism);
+}
+
+GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
+  require(usable(), "the initial policy diverged: there is no policy to act on");
+  return GreedyPolicy(controller, exploration, start == Start::fresh ? VectorXd() : state);
+}
+
+double Model::standard_error(const Ref<const VectorXd>& x) const {
   require(has_confidence(), "model: it was made without confidence");
   const Index n = deviation_factor.rows();
-  require(state.size() == n, "model: a state of size {}, must be {}", state.size(), n);
+  require(x.size() == n, "model: a state of size {}, must be {}", x.size(), n);
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
-    const double part = deviation_factor.col(i).tail(n - i).dot(state.tail(n - i));
+    const double part = deviation_factor.col(i).tail(n - i).dot(x.tail(n - i));
     sum += part * part;
   }
   return std::sqrt(sum);
@@ -79,29 +92,32 @@ double Model::standard_error(const Ref<const VectorXd>& state) const {
 
 void Model::validate() const {
   require_environment(environment);
+  const ActionSpace& actions = controller.actions;
   require_space("actions", actions);
   require(actions.size() == environment.actions.size() &&
               actions.choices == environment.actions.choices,
           "actions: of size {} with {} choices, the environment's {} with {}", actions.size(),
           actions.choices, environment.actions.size(), environment.actions.choices);
   options.validate();
-  options.greedy.validate(actions);
+  if (collected) collected->validate();
   require(!improvement || improvement->sweeps >= 0, "improvement: {} sweeps, must not be negative",
           improvement ? improvement->sweeps : 0);
-  require(options.greedy.candidates <= kMostCandidates, "candidates = {}: must be at most {}",
-          options.greedy.candidates, kMostCandidates);
-  require(network != nullptr, "model: there is no network");
-  const Index channels = layout().size();
-  require(network->inputs() == channels, "network: {} inputs, the environment has {} channels",
-          network->inputs(), channels);
+  require(controller.greedy.candidates <= kMostCandidates, "candidates = {}: must be at most {}",
+          controller.greedy.candidates, kMostCandidates);
+  require(usable(), "model: there is no reservoir");
+  const ReservoirSystem& reservoir = *controller.reservoir;
+  const Index channels = InputLayout::of(environment).size();
+  require(reservoir.inputs() == channels, "network: {} inputs, the environment has {} channels",
+          reservoir.inputs(), channels);
+  const Index n = reservoir.features();
+  require_vector("readout.weights", controller.weights, n);
+  controller.validate();
   if (scaling) {
     require_vector("scaling.mean", scaling->mean, channels);
     require_vector("scaling.spread", scaling->spread, channels);
     require((scaling->spread.array() > 0.0).all(), "scaling.spread: must be positive");
   }
-  const Index n = network->features();
-  require_vector("readout.weights", value.weights, n);
-  require_vector("state", value.state, network->units());
+  require_vector("state", state, reservoir.units());
   if (has_confidence()) {
     require(deviation_factor.rows() == n && deviation_factor.cols() == n,
             "deviation factor: {} × {}, must be {} × {}", deviation_factor.rows(),
@@ -115,47 +131,6 @@ void Model::validate() const {
   require_vector("ranges.deviation", ranges.deviation, measured);
   require(divergence_limit > 0.0 && std::isfinite(divergence_limit),
           "divergence_limit = {}: must be positive and finite", divergence_limit);
-}
-
-Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
-                 const Provenance& provenance, const ModelOptions& options) {
-  TrajectoryChunks experience(learnt.experience);
-  return make_model(learnt, environment, experience, provenance, options);
-}
-
-Model make_model(const Learnt& learnt, const EnvironmentSpec& environment,
-                 TrajectorySource& experience, const Provenance& provenance,
-                 const ModelOptions& options) {
-  require(learnt.usable(), "the initial policy diverged: there is no model of it");
-  const InputLayout layout = InputLayout::of(environment);
-  require(layout.size() == learnt.layout.size() && layout.choices == learnt.layout.choices &&
-              layout.reward == learnt.layout.reward &&
-              layout.action_size == learnt.layout.action_size,
-          "environment '{}' has {} input channels, what was learnt has {}: they must be the same",
-          environment.name, layout.size(), learnt.layout.size());
-  Model model{.environment = environment,
-              .actions = learnt.actions,
-              .options = learnt.options,
-              .network = learnt.reservoir,
-              .scaling = learnt.scaling,
-              .value = learnt.value,
-              .deviation_factor = {},
-              .improvement = improvement_of(learnt.rounds.back()),
-              .ranges = learnt.summary.ranges,
-              .divergence_limit = learnt.divergence_limit(),
-              .warnings = learnt.warnings,
-              .provenance = provenance};
-  model.provenance.waggle_version = WAGGLE_VERSION;
-  model.provenance.rows = learnt.summary.rows;
-  model.provenance.episodes = learnt.summary.episodes;
-  if (options.confidence) {
-    model.deviation_factor = deviation_factor(learnt, experience);
-    if (!model.has_confidence()) {
-      model.warnings.push_back("the fit is too ill-conditioned to say how sure the value is");
-    }
-  }
-  model.validate();
-  return model;
 }
 
 }  // namespace waggle

@@ -4,7 +4,7 @@
 #include <waggle/online.h>
 #include <waggle/value.h>
 
-#include "control/action_search.h"
+#include "control/transitions.h"
 #include "core/check.h"
 #include "learn/action_bounds.h"
 
@@ -71,44 +71,42 @@ void OnlineLearner::start() {
       td_moments(*reservoir_, layout_, burn_in_, options_.value.discount, options_.washout);
   value_ = std::make_unique<OnlineValue>(
       options_.value, moments.gram() / static_cast<double>(moments.samples()), moments.samples());
-  search_ = std::make_unique<ActionSearch>(reservoir_, layout_, actions_, options_.greedy);
+  search_ = std::make_unique<ActionSearch>(Controller{
+      .reservoir = reservoir_, .layout = layout_, .actions = actions_, .greedy = options_.greedy});
   const Index n = reservoir_->units();
   next_.setZero(n);
   target_.setZero(n);
+  nothing_.setZero(n);
   state_.setZero(n);
   in_episode_ = 0;
-  for (Index k = 0; k < burn_in_.steps(); ++k) {
-    Draws draws =
-        Random(options_.reservoir.seed).at(Purpose::exploration, static_cast<std::uint64_t>(k));
-    search_->prepare(state_, burn_in_.rewards()[k], burn_in_.observations().col(k));
-    if (options_.target == OnlineTarget::greedy) {
-      search_->maximise(draws, action_);
-      search_->apply(action_, target_);
-    }
-    search_->apply(burn_in_.actions().col(k), next_);
-    const EpisodeEnd end = burn_in_.end(k);
-    learn(burn_in_.rewards()[k], end == EpisodeEnd::terminated);
-    if (end != EpisodeEnd::none) {
-      state_.setZero();
-      in_episode_ = 0;
-    }
-  }
+  TrajectoryChunks burn_in(burn_in_);
+  for_each_transition(*search_, burn_in, Random(options_.reservoir.seed), Purpose::exploration,
+                      state_, [&](Transition& transition) {
+                        const bool greedy = options_.target == OnlineTarget::greedy;
+                        update(transition.reward(), transition.terminated(),
+                               greedy ? transition.greedy().next : transition.next);
+                        in_episode_ =
+                            transition.end() == EpisodeEnd::none ? transition.in_episode + 1 : 0;
+                      });
   burn_in_ = Trajectory(spec_.actions.size(), spec_.observation_size());  // it is no longer needed
 }
 
-/// One update from x_k to what followed it, and the step to x_{k+1}.
+/// One update from x_k to what followed it.
+void OnlineLearner::update(double reward, bool terminated, const VectorXd& followed) {
+  if (in_episode_ < options_.washout) return;
+  value_->update(state_, reward, terminated ? nothing_ : followed);
+  search_->set_weights(value_->weights());
+}
+
+/// An update, and the step to x_{k+1}.
 void OnlineLearner::learn(double reward, bool terminated) {
-  VectorXd& followed = options_.target == OnlineTarget::greedy ? target_ : next_;
-  if (in_episode_ >= options_.washout) {
-    if (terminated) followed.setZero();
-    value_->update(state_, reward, followed);
-    search_->set_weights(value_->weights());
-  }
+  update(reward, terminated, options_.target == OnlineTarget::greedy ? target_ : next_);
   ++in_episode_;
   state_.swap(next_);
 }
 
 void OnlineLearner::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  require_percept(layout_, percept);
   if (burning_in()) {
     if (burn_in_.steps() < options_.burn_in) {
       initial_.act(percept, draws, action);
@@ -126,6 +124,7 @@ void OnlineLearner::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
 }
 
 void OnlineLearner::end_episode(const Percept& percept) {
+  require_percept(layout_, percept);
   if (burning_in()) {
     burn_in_.append(percept.reward, action_, percept.observation, EpisodeEnd::terminated);
   } else {
@@ -136,7 +135,7 @@ void OnlineLearner::end_episode(const Percept& percept) {
 std::vector<std::string> OnlineLearner::warnings() const {
   std::vector<std::string> found;
   if (options_.value.update == OnlineUpdate::recursive) return found;
-  found = options_.value.steps.warnings();
+  found = options_.value.step_sizes.warnings();
   if (burning_in()) return found;
   const auto& whitening = value_->whitening();
   const theory::LemmaConditions& conditions = whitening ? whitening->after : value_->conditions();

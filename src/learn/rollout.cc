@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <waggle/rollout.h>
@@ -19,8 +20,8 @@ namespace {
 
 bool within(const Percept& percept, double limit) {
   // Written so that NaN counts as outside. A large reward is no sign of trouble, a large loss is.
-  if (!(percept.reward >= -limit) || !std::isfinite(percept.reward)) return false;
-  return (percept.observation.array().abs() <= limit).all();
+  if (!(percept.reward >= -limit) || !is_usable(percept.reward)) return false;
+  return (percept.observation.array().abs() <= std::min(limit, kLargestNumber)).all();
 }
 
 void require_action(const ActionSpace& space, const VectorXd& action) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/parallel.h"
+#include "random_numbers.h"
 
 namespace waggle::linalg {
 namespace {
@@ -14,8 +15,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 TEST(Dense, SvdRebuildsTheMatrixFromOrthogonalFactors) {
+  RandomNumbers numbers;
   for (const int n : {1, 2, 7, 60}) {
-    const MatrixXd a = MatrixXd::Random(n, n);
+    const MatrixXd a = numbers.matrix(n, n);
     const Svd svd = linalg::svd(a);
     EXPECT_LT((svd.u * svd.values.asDiagonal() * svd.v.transpose() - a).norm(), 1e-12 * n);
     EXPECT_LT((svd.u.transpose() * svd.u - MatrixXd::Identity(n, n)).norm(), 1e-12 * n);
@@ -26,20 +28,22 @@ TEST(Dense, SvdRebuildsTheMatrixFromOrthogonalFactors) {
 }
 
 TEST(Dense, SpectralRadiusOfKnownMatrices) {
+  RandomNumbers numbers;
   EXPECT_NEAR(spectral_radius((MatrixXd(2, 2) << 0, -3, 3, 0).finished()), 3.0, 1e-14);  // ±3i
   EXPECT_NEAR(spectral_radius((MatrixXd(2, 2) << 2, 100, 0, -5).finished()), 5.0, 1e-14);
-  const MatrixXd a = MatrixXd::Random(40, 40);
+  const MatrixXd a = numbers.matrix(40, 40);
   EXPECT_NEAR(spectral_radius(a),
               Eigen::EigenSolver<MatrixXd>(a).eigenvalues().cwiseAbs().maxCoeff(), 1e-11);
 }
 
 TEST(Dense, TriangularUpdateKeepsTheGramMatrix) {
+  RandomNumbers numbers;
   for (const int p : {1, 3, 33, 70}) {
     TriangularUpdate update(p);
     MatrixXd factor = MatrixXd::Zero(p, p);
     MatrixXd gram = MatrixXd::Zero(p, p);
     for (const int m : {1, 5, 100}) {
-      const MatrixXd rows = MatrixXd::Random(m, p);
+      const MatrixXd rows = numbers.matrix(m, p);
       gram += rows.transpose() * rows;
       MatrixXd scratch(m + 3, p);  // a block of a larger matrix, so that the stride counts
       scratch.topRows(m) = rows;
@@ -51,8 +55,9 @@ TEST(Dense, TriangularUpdateKeepsTheGramMatrix) {
 }
 
 TEST(Dense, MayBeCalledFromManyThreadsAtOnce) {
+  RandomNumbers numbers;
   leave_threads_to_caller();
-  const MatrixXd rows = MatrixXd::Random(400, 150);
+  const MatrixXd rows = numbers.matrix(400, 150);
   const auto factor = [&rows] {
     TriangularUpdate update(150);
     MatrixXd result = MatrixXd::Zero(150, 150);

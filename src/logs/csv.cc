@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t kRowLimit = std::size_t{1} << 20;  // the buffer: a row must fit in it
 
-/// Bytes at which reading an unquoted cell has to stop and think.
+/// Bytes that may end an unquoted cell, or may not stand in it. All others belong to the cell, so
+/// that scanning it takes one look into this table a byte.
 constexpr std::array<bool, 256> kStops = [] {
   std::array<bool, 256> stops{};
   for (const char c : {',', '\n', '"'}) stops[static_cast<unsigned char>(c)] = true;

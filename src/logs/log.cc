@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <waggle/log.h>
+#include <waggle/model.h>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -74,8 +75,8 @@ LogOptions LogOptions::of(const EnvironmentSpec& spec, const std::vector<std::st
   options.observations = spec.observation_names;
   options.reward_is_input = spec.reward_is_input;
   if (spec.actions.is_discrete()) {
-    options.choices = labels;
-    for (int i = 0; labels.empty() && i < spec.actions.choices; ++i) {
+    options.choices = labels.empty() ? spec.choice_names : labels;
+    for (int i = static_cast<int>(options.choices.size()); i < spec.actions.choices; ++i) {
       options.choices.push_back(fmt::format("{}", i));
     }
   } else {
@@ -83,6 +84,19 @@ LogOptions LogOptions::of(const EnvironmentSpec& spec, const std::vector<std::st
     options.lower.assign(spec.actions.lower.begin(), spec.actions.lower.end());
     options.upper.assign(spec.actions.upper.begin(), spec.actions.upper.end());
   }
+  return options;
+}
+
+LogOptions LogOptions::of(const Model& model) {
+  const EnvironmentSpec& spec = model.environment;
+  LogOptions options = of(spec, spec.choice_names);
+  if (!spec.actions.is_discrete()) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    options.lower.assign(1, -infinity);
+    options.upper.assign(1, infinity);
+  }
+  options.reward_must_vary = false;
+  options.minimum_rows = model.options.value.washout_rows() + 2;
   return options;
 }
 
@@ -100,6 +114,7 @@ class Log::Reader {
     spec_.name = files_[0].filename().string();
     spec_.actions = actions_->space();
     spec_.action_names = names_.actions;
+    spec_.choice_names = actions_->labels();
     spec_.observation_names = names_.observations;
     spec_.reward_name = options_.reward;
     spec_.reward_is_input = options_.reward_is_input;
@@ -139,6 +154,9 @@ class Log::Reader {
   const std::vector<std::filesystem::path>& files() const { return files_; }
   Index rows() const { return rows_; }
   Index episodes() const { return episodes_; }
+  bool says_episodes() const {
+    return columns_.episode || columns_.terminated || columns_.truncated;
+  }
 
  private:
   void start() {
@@ -220,13 +238,12 @@ class Log::Reader {
 
   double observation(std::size_t column) const {
     const Table::Cell cell = table_->cell(column);
-    if (cell.kind == Table::Cell::Kind::number) return cell.value;
     if (cell.kind == Table::Cell::Kind::text && !options_.observations) {
       throw Error(
           fmt::format("{}: {} is not a number; to leave this column out, name the others as {}",
                       table_->cell_name(column), shown(table_->text(column)), "observations"));
     }
-    table_->refuse(column, cell.kind);
+    return table_->number(column);
   }
 
   LogOptions options_;
@@ -261,6 +278,8 @@ const std::vector<std::string>& Log::choice_labels() const { return reader_->cho
 const std::vector<std::filesystem::path>& Log::files() const { return reader_->files(); }
 Index Log::rows() const { return reader_->rows(); }
 Index Log::episodes() const { return reader_->episodes(); }
+
+std::optional<bool> Log::cut_out() const { return !reader_->says_episodes(); }
 void Log::rewind() { reader_->rewind(); }
 bool Log::next(Trajectory& chunk) { return reader_->next(chunk); }
 

@@ -171,7 +171,7 @@ void LogActions::read(const Table& row, const std::vector<std::size_t>& columns,
         }
         to = std::max(found, 0);
       } else {
-        to = cell.kind == Table::Cell::Kind::number ? cell.value : 0.0;
+        to = cell.kind == Table::Cell::Kind::number && is_usable(cell.value) ? cell.value : 0.0;
       }
     } else {
       to = bounded(row, columns[i], i);

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <waggle/bee_world.h>
+#include <waggle/learner.h>
 #include <waggle/log.h>
+#include <waggle/model_file.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
 
@@ -156,9 +158,9 @@ TEST_F(LogFile, TheActionOfATerminatedRowIsAnything) {
   LoadedLog log = read_log(csv(head + "1,up,0\n2,down,0\n3,,1\n4,none,1\n5,up,1\n"));
   EXPECT_EQ(log.choice_labels, (Names{"down", "up"}));
   EXPECT_EQ(log.trajectory.actions().rightCols(3), Eigen::RowVector3d(0, 0, 1));
-  log = read_log(csv(head + "1,0.5,0\n2,1.5,0\n3,,1\n4,99,1\n5,nan,1\n"));
+  log = read_log(csv(head + "1,0.5,0\n2,1.5,0\n3,,1\n4,99,1\n5,nan,1\n6,1e200,1\n"));
   EXPECT_EQ(log.spec.actions.upper[0], 1.5);
-  EXPECT_EQ(log.trajectory.actions().rightCols(3), Eigen::RowVector3d(0, 99, 0));
+  EXPECT_EQ(log.trajectory.actions().rightCols(4), Eigen::RowVector4d(0, 99, 0, 0));
 }
 
 TEST_F(LogFile, WhatIsWrittenReadsBackBitForBit) {
@@ -174,9 +176,9 @@ TEST_F(LogFile, WhatIsWrittenReadsBackBitForBit) {
     Draws draws = random.at(Purpose::user, static_cast<std::uint64_t>(k));
     // Every exponent, both signs, zeros and the ends of the range.
     const auto any = [&]() -> double {
-      const double odd[] = {0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1.7976931348623157e308};
+      const double odd[] = {0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1e100};
       if (draws.index(20) == 0) return odd[draws.index(5)];
-      return std::ldexp(draws.uniform(-1, 1), static_cast<int>(draws.index(2000)) - 1000);
+      return std::ldexp(draws.uniform(-1, 1), static_cast<int>(draws.index(1332)) - 1000);
     };
     const double reward = any();
     const Eigen::Vector2d action(draws.uniform(-1e9, 1e9), any());
@@ -220,6 +222,25 @@ TEST_F(LogFile, ChoicesAndTerminationsReadBack) {
   expect_identical(read.trajectory, whole);
   EXPECT_EQ(read.choice_labels, labels);
   EXPECT_EQ(read.spec.actions.choices, 4);
+}
+
+TEST_F(LogFile, AModelOfItKnowsItsLabels) {
+  std::string text = "reward,action\n";
+  for (int k = 0; k < 60; ++k) {
+    text += fmt::format("{},{}\n", std::sin(k * k), k * k % 7 < 3 ? "\"slow, wide\"" : "fast");
+  }
+  const std::string path = csv(text);
+  const LoadedLog log = read_log(path);
+  EXPECT_EQ(log.spec.choice_names, (Names{"fast", "slow, wide"}));
+  const Model model = parse_model(
+      serialise(learn_from_log(log.spec, log.trajectory, {.reservoir = {.units = 5}})), "model");
+  EXPECT_EQ(model.environment.choice_names, log.choice_labels);
+  // So the model reads the log it was learnt from, and writes one that reads the same.
+  const LogOptions reading = LogOptions::of(model.environment);
+  EXPECT_EQ(reading.choices, log.choice_labels);
+  expect_identical(read_log(path, reading).trajectory, log.trajectory);
+  write_log(folder_.path("again.csv"), model.environment, log.trajectory);
+  expect_identical(read_log(folder_.path("again.csv")).trajectory, log.trajectory);
 }
 
 TEST_F(LogFile, ASimulationReadsBack) {
@@ -282,6 +303,10 @@ TEST_F(LogFile, BadInputIsNamed) {
   expect_refused("reward,action\n1,0\n2,2\n", {.choices = {"0", "1"}}, "row 2", "no action '2'");
   expect_refused("reward,action,x\n1,0.5,2\n2,0.7,\n", {}, "row 2 (line 3)", "'x'", "empty");
   expect_refused("reward,action,x\n1,0.5,nan\n", {}, "row 1", "'x'", "'nan' is not finite");
+  for (const char* row : {"1e200,0.5,1\n", "1,-1e200,1\n", "1,0.5,1e200\n"}) {
+    expect_refused(std::string("reward,action,x\n0,0.1,0\n") + row, {}, "log.csv", "row 2 (line 3)",
+                   "column '", "1e200' is too large");
+  }
   expect_refused("reward,action,x\n1,,3\n", {}, "row 1", "'action'", "empty");
   expect_refused("reward,action,time\n1,0.5,12:30\n", {}, "'12:30' is not a number", "leave");
   expect_refused("reward,action,terminated\n1,0.5,2\n", {}, "'terminated'", "0, 1, true or false");

@@ -29,7 +29,10 @@ class LogWriter::File {
  public:
   File(const std::filesystem::path& path, const EnvironmentSpec& spec, bool episodes,
        std::vector<std::string> labels)
-      : file_(path), spec_(spec), episodes_(episodes), labels_(std::move(labels)) {
+      : file_(path),
+        spec_(spec),
+        episodes_(episodes),
+        labels_(labels.empty() ? spec.choice_names : std::move(labels)) {
     spec_.actions.validate();
     require(static_cast<Index>(spec.action_names.size()) == spec.actions.size(),
             "{} action names for actions of size {}", spec.action_names.size(),

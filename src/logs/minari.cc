@@ -24,8 +24,8 @@ std::unique_ptr<Table> open_minari(const std::filesystem::path& path) {
 
 #include "core/text.h"
 #include "files/input_file.h"
+#include "files/json.h"
 #include "logs/isolated_table.h"
-#include "options/json.h"
 
 namespace waggle {
 

@@ -80,7 +80,7 @@ class ZipStream final : public ByteStream {
     char scrap[4096];
     while (count > 0) {
       const std::size_t got = read(scrap, std::min<std::uint64_t>(count, sizeof scrap));
-      if (got == 0) break;  // what follows will be found missing
+      if (got == 0) break;  // the file ends early, which the next read finds and reports
       count -= got;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/check.h"
 #include "core/text.h"
 #include "logs/table.h"
@@ -31,7 +33,8 @@ Series read_series(const std::filesystem::path& path, const std::vector<std::str
   const auto columns = static_cast<Index>(names.size());
   const Index rows = static_cast<Index>(values.size()) / columns;
   require(rows >= 1, "{} has no rows", shown(path.string()));
-  return {names, Eigen::Map<const Eigen::MatrixXd>(values.data(), columns, rows)};
+  return {names, Eigen::Map<const Eigen::MatrixXd>(values.data(), columns, rows),
+          fmt::format("'{}'", path.string())};
 }
 
 }  // namespace waggle

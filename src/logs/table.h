@@ -39,7 +39,8 @@ class Table {
   /// Where this row is, as a person would look for it: "'log.csv', row 4711 (line 4712)".
   virtual std::string row_name() const = 0;
 
-  /// The cell as a finite number. Throws Error, naming row and column, if it is none.
+  /// The cell as a number that can be learnt from. Throws Error, naming row and column, if it is
+  /// none, not finite or too large.
   double number(std::size_t column) const;
   /// The cell as yes or no: 1, 0, true or false. Throws Error, naming row and column.
   bool flag(std::size_t column) const;

@@ -3,7 +3,8 @@
 #include <limits>
 #include <set>
 
-#include <waggle/model.h>
+#include <waggle/learner.h>
+#include <waggle/model_file.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
@@ -30,10 +31,10 @@ struct NetworkShape {
 
 template <typename Visitor>
 void describe(Visitor& v, NetworkShape& o) {
-  v("members", o.members);
-  v("member_units", o.member_units);
-  v("activation", o.activation);
-  v("has_constant", o.has_constant);
+  v("members", o.members, "networks side by side");
+  v("member_units", o.member_units, "of each");
+  v("activation", o.activation, "of the units");
+  v("has_constant", o.has_constant, "whether the last unit is 1");
 }
 
 struct Fit {
@@ -45,10 +46,10 @@ struct Fit {
 
 template <typename Visitor>
 void describe(Visitor& v, Fit& o) {
-  v("diagnostics", o.diagnostics);
-  v("singular", o.singular);
-  v("divergence_limit", o.divergence_limit);
-  v("warnings", o.warnings);
+  v("diagnostics", o.diagnostics, "how well determined it is");
+  v("singular", o.singular, "whether LSTD's system was");
+  v("divergence_limit", o.divergence_limit, "where a run has left the experience behind");
+  v("warnings", o.warnings, "for a person");
 }
 
 }  // namespace model_file
@@ -287,6 +288,30 @@ void require_format(const Safetensors& content) {
           WAGGLE_VERSION, kModelFormatVersion);
 }
 
+/// The options of a learner that acts are those of the fit and those of collecting, in one table.
+std::string learning_text(const Model& model) {
+  nlohmann::ordered_json json = to_json(model.options);
+  if (model.collected) json.update(to_json(*model.collected));
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void read_learning(const std::string& text, Model& model) {
+  nlohmann::json json = parse_json(text, "options");
+  const bool collected = json.contains("rounds");
+  // Before 0.2 the number of members stood among the options of the reservoir, and no rewards were
+  // centred.
+  if (const auto found = json.find("reservoir");
+      found != json.end() && found->contains("members")) {
+    json["members"] = (*found)["members"];
+    found->erase("members");
+    json.emplace("centre_rewards", false);
+  }
+  const auto options = from_json_object<LearnOptions>(json, "options");
+  model.options = options.fit;
+  model.controller.greedy = options.fit.greedy;
+  if (collected) model.collected = options.collect;
+}
+
 Model from_content(const Safetensors& content) {
   require_format(content);
   Tensors tensors(content.tensors);
@@ -296,22 +321,23 @@ Model from_content(const Safetensors& content) {
   const int choices = model.environment.actions.choices;
   const auto size = static_cast<Index>(model.environment.action_names.size());
   model.environment.actions = read_bounds("environment", choices, size, tensors);
-  model.actions = read_bounds("actions", choices, size, tensors);
-  model.options = from_json<LearnOptions>(find_metadata(content, "options"), "options");
+  model.controller.layout = InputLayout::of(model.environment);
+  model.controller.actions = read_bounds("actions", choices, size, tensors);
+  read_learning(find_metadata(content, "options"), model);
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   const auto shape =
       from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
-  model.network = std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
+  model.controller.reservoir =
+      std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
   if (tensors.has("scaling.mean")) {
     model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
   }
   const auto fit = from_json<model_file::Fit>(find_metadata(content, "fit"), "fit");
-  model.value.options = model.options.value;
-  model.value.weights = tensors.vector("readout.weights");
-  model.value.diagnostics = fit.diagnostics;
-  model.value.singular = fit.singular;
-  model.value.state = tensors.vector("state");
+  model.controller.weights = tensors.vector("readout.weights");
+  model.diagnostics = fit.diagnostics;
+  model.singular = fit.singular;
+  model.state = tensors.vector("state");
   model.divergence_limit = fit.divergence_limit;
   model.warnings = fit.warnings;
   const auto improvement = content.metadata.find("improvement");
@@ -319,7 +345,7 @@ Model from_content(const Safetensors& content) {
     model.improvement = from_json<Improvement>(improvement->second, "improvement");
   }
   if (tensors.has("readout.deviation_factor")) {
-    const Index n = model.network->features();
+    const Index n = model.controller.reservoir->features();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
   }
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
@@ -334,35 +360,38 @@ Model from_content(const Safetensors& content) {
 
 std::string serialise(const Model& model) {
   model.validate();
-  const NetworkWeights weights = model.network->weights();
+  const EchoStateNetwork* network = model.controller.network();
+  require(network != nullptr,
+          "model: its reservoir is no echo state network, and has no file format");
+  const NetworkWeights weights = network->weights();
   Safetensors content;
   content.metadata = {
       {"format", kFormat},
       {"format_version", std::to_string(kModelFormatVersion)},
       {"waggle_version", WAGGLE_VERSION},
       {"environment", json_text(model.environment)},
-      {"options", json_text(model.options)},
+      {"options", learning_text(model)},
       {"seed", std::to_string(model.options.reservoir.seed)},
       {"network", json_text(model_file::NetworkShape{static_cast<Index>(weights.recurrent.size()),
                                                      weights.member_units, weights.activation,
                                                      weights.has_constant})},
-      {"fit", json_text(model_file::Fit{model.value.diagnostics, model.value.singular,
-                                        model.divergence_limit, model.warnings})},
+      {"fit", json_text(model_file::Fit{model.diagnostics, model.singular, model.divergence_limit,
+                                        model.warnings})},
       {"provenance", json_text(model.provenance)}};
   if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
   auto& tensors = content.tensors;
   write_network(weights, tensors);
   write_bounds("environment", model.environment.actions, tensors);
-  write_bounds("actions", model.actions, tensors);
+  write_bounds("actions", model.controller.actions, tensors);
   if (model.scaling) {
     tensors["scaling.mean"] = vector_tensor(model.scaling->mean);
     tensors["scaling.spread"] = vector_tensor(model.scaling->spread);
   }
-  tensors["readout.weights"] = vector_tensor(model.value.weights);
+  tensors["readout.weights"] = vector_tensor(model.controller.weights);
   if (model.has_confidence()) {
     tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
   }
-  tensors["state"] = vector_tensor(model.value.state);
+  tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);
   tensors["ranges.maximum"] = vector_tensor(model.ranges.maximum);
   tensors["ranges.mean"] = vector_tensor(model.ranges.mean);

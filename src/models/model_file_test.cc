@@ -80,7 +80,7 @@ TEST(Model, SurvivesCorruption) {
       const Model model = parse_model(bytes, "file");
       ++loaded;
       GreedyPolicy policy = model.policy();
-      VectorXd action(model.actions.size());
+      VectorXd action(model.controller.actions.size());
       Percept percept;
       percept.reward = 0.5;
       percept.observation.setOnes(model.environment.observation_size());

@@ -14,6 +14,7 @@
 #include "model_cases.h"
 #include "models/safetensors.h"
 #include "options/options_json.h"
+#include "plain_learner.h"
 
 namespace waggle {
 namespace {
@@ -37,15 +38,15 @@ TEST(Model, LoadsBitExact) {
 TEST(Model, KeepsEverythingItKnows) {
   Model model = bee(12).model;
   model.warnings = {"of one\nline", "\"quoted\" \xc3\xa9"};
-  model.value.diagnostics.condition_number = std::numeric_limits<double>::infinity();
+  model.diagnostics.condition_number = std::numeric_limits<double>::infinity();
   const Model loaded = parse_model(serialise(model), "model");
   EXPECT_EQ(to_json(loaded.options), to_json(model.options));
   EXPECT_EQ(loaded.options.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(to_json(loaded.environment), to_json(model.environment));
   EXPECT_EQ(to_json(loaded.provenance), to_json(model.provenance));
-  EXPECT_EQ(to_json(loaded.value.diagnostics), to_json(model.value.diagnostics));
-  EXPECT_EQ(loaded.value.diagnostics.condition_number, std::numeric_limits<double>::infinity());
-  EXPECT_EQ(loaded.value.diagnostics.ridge_path.size(), 20U);
+  EXPECT_EQ(to_json(loaded.diagnostics), to_json(model.diagnostics));
+  EXPECT_EQ(loaded.diagnostics.condition_number, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(loaded.diagnostics.ridge_path.size(), 20U);
   EXPECT_EQ(loaded.warnings, model.warnings);
   EXPECT_EQ(loaded.provenance.rows, 1000);
   EXPECT_EQ(loaded.provenance.waggle_version, WAGGLE_VERSION);
@@ -54,12 +55,24 @@ TEST(Model, KeepsEverythingItKnows) {
   EXPECT_EQ(loaded.scaling->spread, model.scaling->spread);
   EXPECT_EQ(loaded.ranges.deviation, model.ranges.deviation);
 
+  // The first readers of this format know nothing of these, so they are there if they say
+  // something.
+  const auto options_in = [](const Model& one) {
+    return parse_safetensors(serialise(one), "model").metadata.at("options");
+  };
+  EXPECT_EQ(options_in(model).find("smallest_ridge"), std::string::npos);
+  EXPECT_EQ(options_in(model).find("\"seed\""), std::string::npos);
+  model.options.value.solve.smallest = 1e-14;
+  EXPECT_NE(options_in(model).find("\"smallest_ridge\":1e-14"), std::string::npos);
+  EXPECT_EQ(options_in(model).find("largest_ridge"), std::string::npos);
+  EXPECT_EQ(parse_model(serialise(model), "model").options.value.solve.smallest, 1e-14);
+
   const Model market_model = market().model;
   const Model market_loaded = parse_model(serialise(market_model), "model");
-  EXPECT_EQ(market_loaded.options.final_exploration->epsilon, 0.25);
+  EXPECT_EQ(market_loaded.collected->final_exploration->epsilon, 0.25);
   EXPECT_FALSE(market_loaded.has_confidence());
   EXPECT_EQ(market_loaded.environment.actions.lower[0], -std::numeric_limits<double>::infinity());
-  EXPECT_GT(market_loaded.actions.lower[0], -10.0);
+  EXPECT_GT(market_loaded.controller.actions.lower[0], -10.0);
   EXPECT_EQ(parse_model(serialise(countdown().model), "m").environment.choice_names[1],
             "γ: let be");
 }
@@ -103,10 +116,11 @@ TEST(Model, MeasuresItsExperience) {
   spec.actions = ActionSpace::box(-80.0, 80.0);
   spec.action_names = {"a"};
   spec.observation_names = {"o"};
-  LearnOptions options;
-  options.reservoir.units = 5;
-  const Learnt learnt = learn_from_log(spec, log, options);
-  const Model model = make_model(learnt, spec);
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.units = 5;
+  options.fit.confidence = true;
+  const Learnt learnt = learn_from_log(spec, log, options.fit);
+  const Model& model = learnt;
   EXPECT_EQ(model.ranges.minimum, Eigen::Vector3d(0.0, -1.0, 10.0));
   EXPECT_EQ(model.ranges.maximum, Eigen::Vector3d(9.0, 2.0, 13.0));  // 77 was never done
   EXPECT_NEAR(model.ranges.mean[0], log.rewards().mean(), 1e-12);
@@ -118,16 +132,16 @@ TEST(Model, MeasuresItsExperience) {
   const VectorXd state = VectorXd::LinSpaced(5, -1.0, 1.0);
   EXPECT_NEAR(model.standard_error(state), (model.deviation_factor.transpose() * state).norm(),
               1e-12);
-  EXPECT_EQ(model.policy(Start::training_ended).state(), learnt.value.state);
+  EXPECT_EQ(model.policy(Start::training_ended).state(), learnt.state);
   EXPECT_EQ(model.policy().state(), VectorXd::Zero(5));
   expect_error([&] { model.standard_error(VectorXd::Zero(4)); }, "size 4", "must be 5");
   Model silent = model;
   silent.deviation_factor.resize(0, 0);
   expect_error([&] { silent.standard_error(state); }, "without confidence");
 
-  spec.observation_names = {"o", "p"};
-  expect_error([&] { make_model(learnt, spec); }, "4 input channels", "has 3");
-  expect_error([&] { make_model(Learnt{.experience = log}, spec); }, "there is no model");
+  Model other = model;
+  other.environment.observation_names = {"o", "p"};
+  expect_error([&] { other.validate(); }, "3 inputs", "4 channels");
 }
 
 TEST(Model, RefusesWhatIsInconsistent) {
@@ -235,9 +249,10 @@ TEST(Model, RefusesWhatIsInconsistent) {
       "5000 choices, must be at most 4096");
 
   expect_bad_text("options", "\"discount\":0.5", "\"discount\":1.5", "discount = 1.5");
-  expect_bad_text("options", "\"discount\":0.5", "\"discount\":\"x\"", "options.value.discount");
+  expect_bad_text("options", "\"discount\":0.5", "\"discount\":\"x\"",
+                  "options.fit.value.discount");
   expect_bad_text("options", "\"discount\"", "\"dis\\ncount\"",
-                  "options.value.dis\\ncount: no such");
+                  "options.fit.value.dis\\ncount: no such");
   expect_bad_text("options", "\"sweeps\":3", "\"sweeps\":4294967299", "options.sweeps");
   expect_bad_text("options", "\"sweeps\":3", "\"sweeps\":3.5", "must be a whole number");
   expect_bad_text("options", "\"relu\"", "\"step\"", "must be one of relu, tanh, identity");
@@ -279,17 +294,26 @@ TEST(Model, RefusesABrokenSparseMatrix) {
 
 TEST(Model, ActsOnlyOnWhatFits) {
   Model model = bee(6).model;
-  model.network = nullptr;
-  expect_error([&] { model.policy(); }, "no network");
-  expect_error([&] { serialise(model); }, "no network");
+  model.controller.reservoir = nullptr;
+  expect_error([&] { model.policy(); }, "no policy");
+  expect_error([&] { serialise(model); }, "no reservoir");
+
+  // Any reservoir system can act, but only an echo state network has a file format.
+  Model own = countdown().model;
+  const auto system = std::make_shared<toy::LastObservation>(6, own.controller.layout.size());
+  own.controller.reservoir = system;
+  own.controller.weights.setZero(6);
+  own.state.setZero(6);
+  own.deviation_factor.resize(0, 0);
+  own.validate();
+  expect_error([&] { serialise(own); }, "no echo state network");
 }
 
 TEST(Network, IsWhatItsWeightsSay) {
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.units = 7;
-  options.members = 2;
   options.direct_inputs = true;
-  const EchoStateNetwork network(options, 3);
+  const EchoStateNetwork network(options, 3, 2);
   const EchoStateNetwork again(network.weights());
   const VectorXd x = VectorXd::LinSpaced(network.units(), -1.0, 2.0);
   VectorXd next(network.units()), next_again(network.units());

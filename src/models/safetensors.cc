@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/check.h"
-#include "options/json.h"
+#include "files/json.h"
 
 namespace waggle {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -13,10 +14,15 @@
 
 #include <waggle/error.h>
 
-#include "options/describe.h"
-#include "options/json.h"
+#include "core/text.h"
+#include "files/json.h"
+#include "options/describe_records.h"
 
 namespace waggle {
+
+/// Files keep a seed beside the options rather than in them: the same options serve many seeds.
+/// Fields of these names are neither read nor written unless asked for.
+inline const std::set<std::string> kKeptApart = {"seed"};
 
 /// Reads options from one table of a document, strictly: a key nobody asks for is an error, as is a
 /// value of the wrong kind. Fields that are absent keep their defaults.
@@ -25,21 +31,27 @@ namespace waggle {
 ///
 ///     const Node* find(table, name)       null if absent
 ///     void for_each_key(table, visit)     visit(std::string)
-///     boolean, whole, number, text(node)  an optional: empty if the node is of another kind
+///     boolean, whole, natural, number, text(node)
+///                                         an optional: empty if the node is of another kind
 ///     table, array(node)                  null if the node is of another kind
 ///     bool is_none(node)                  stands for an optional without a value
+///     std::string shown(node)             for a message
 template <typename Source>
 class OptionsReader {
  public:
   using Table = typename Source::Table;
   using Node = typename Source::Node;
 
-  /// `where` names the table in messages.
-  OptionsReader(const Table& table, std::string where) : table_(table), where_(std::move(where)) {}
+  /// `where` names the table in messages. Fields named in `left_out`, here and in tables within,
+  /// are not read.
+  OptionsReader(const Table& table, std::string where,
+                const std::set<std::string>& left_out = kKeptApart)
+      : table_(table), where_(std::move(where)), left_out_(left_out) {}
 
   template <typename T>
-  void operator()(const char* name, T& field) {
-    known_.insert(name);
+  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+    if (left_out_.contains(name)) return;
+    known_.emplace_back(name);
     const Node* node = Source::find(table_, name);
     if (node != nullptr) read(*node, path(name), field);
   }
@@ -47,8 +59,12 @@ class OptionsReader {
   /// Throws Error if the table has a key that was never read.
   void finish() const {
     Source::for_each_key(table_, [&](const std::string& key) {
-      if (!known_.contains(key))
-        throw Error(fmt::format("{}: no such option", path(printable(key))));
+      if (std::find(known_.begin(), known_.end(), key) != known_.end()) return;
+      std::string message = fmt::format("{}: no such option", path(printable(key)));
+      const std::vector<std::string> near = nearest_names(key, known_, 1);
+      if (left_out_.contains(key)) message += " here; it is given by itself";
+      if (!near.empty()) message += fmt::format("; did you mean {}?", shown(near[0]));
+      throw Error(message);
     });
   }
 
@@ -67,23 +83,27 @@ class OptionsReader {
   }
 
   template <typename Value>
-  static Value expect(std::optional<Value> value, const std::string& path, const char* kind) {
-    if (!value) throw Error(fmt::format("{}: must be {}", path, kind));
+  static Value expect(std::optional<Value> value, const Node& node, const std::string& path,
+                      const char* kind) {
+    if (!value) throw Error(fmt::format("{} = {}: must be {}", path, Source::shown(node), kind));
     return *std::move(value);
   }
 
   template <typename T>
-  static void read(const Node& node, const std::string& path, T& field) {
+  void read(const Node& node, const std::string& path, T& field) {
     if constexpr (std::is_same_v<T, bool>) {
-      field = expect(Source::boolean(node), path, "true or false");
+      field = expect(Source::boolean(node), node, path, "true or false");
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      field = expect(Source::natural(node), node, path,
+                     "a whole number that is not negative, and below 2^64");
     } else if constexpr (std::is_integral_v<T>) {
-      const std::int64_t value = expect(Source::whole(node), path, "a whole number");
+      const std::int64_t value = expect(Source::whole(node), node, path, "a whole number");
       if (!std::in_range<T>(value)) throw Error(fmt::format("{} = {}: too large", path, value));
       field = static_cast<T>(value);
     } else if constexpr (std::is_floating_point_v<T>) {
-      field = expect(Source::number(node), path, "a number");
+      field = expect(Source::number(node), node, path, "a number");
     } else if constexpr (std::is_same_v<T, std::string>) {
-      field = expect(Source::text(node), path, "text");
+      field = expect(Source::text(node), node, path, "text");
     } else if constexpr (is_optional<T>::value) {
       if (Source::is_none(node)) {
         field.reset();
@@ -102,7 +122,7 @@ class OptionsReader {
     } else {
       const Table* table = Source::table(node);
       if (table == nullptr) throw Error(fmt::format("{}: must be a table", path));
-      OptionsReader reader(*table, path);
+      OptionsReader reader(*table, path, left_out_);
       describe(reader, field);
       reader.finish();
     }
@@ -125,7 +145,8 @@ class OptionsReader {
 
   const Table& table_;
   std::string where_;
-  std::set<std::string> known_;
+  const std::set<std::string>& left_out_;
+  std::vector<std::string> known_;
 };
 
 }  // namespace waggle

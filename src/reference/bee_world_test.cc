@@ -194,5 +194,39 @@ TEST(OptimalFlight, RefusesBadOptions) {
   EXPECT_NE(error_of({.world = {.max_move = 0.0}}), "");
 }
 
+TEST(EndlessFlight, IsTheFlightWithoutTheCuts) {
+  const OptimalFlight whole = optimal_flight({.world = {.start = 0.3}, .steps = 250, .grid = 500});
+  EndlessFlight flight({.world = {.start = 0.3}, .steps = 100, .grid = 500});
+  for (int k = 0; k < 250; ++k) {
+    const EndlessFlight::Step step = flight.next();
+    EXPECT_EQ(step.position, whole.positions[k]) << k;
+    EXPECT_EQ(step.move, whole.moves[k]) << k;
+    EXPECT_EQ(step.nectar, whole.nectar[k]) << k;
+  }
+  flight.restart();
+  EXPECT_EQ(flight.next().move, whole.moves[0]);
+  flight.restart();  // within the first stretch
+  EXPECT_EQ(flight.next().move, whole.moves[0]);
+}
+
+TEST(EndlessFlight, GoesOnFromWhereItIsWithAnotherDiscount) {
+  EndlessFlight flight({.discount = 0.5, .steps = 100, .grid = 500});
+  for (int k = 0; k < 29; ++k) flight.next();
+  const EndlessFlight::Step last = flight.next();
+  flight.set_discount(0.9);
+  const OptimalFlight rest = optimal_flight({.world = {.start = last.position + last.move},
+                                             .discount = 0.9,
+                                             .steps = 150,
+                                             .grid = 500,
+                                             .start_time = 30});
+  for (int k = 0; k < 150; ++k) EXPECT_EQ(flight.next().position, rest.positions[k]) << k;
+  EXPECT_THROW(flight.set_discount(1.0), Error);
+  EXPECT_THROW(flight.set_discount(0.99999), Error);
+  flight.restart();
+  EXPECT_EQ(flight.stretch().options.discount, 0.9);
+  EXPECT_EQ(flight.next().position, 0.0);
+  EXPECT_THROW(EndlessFlight({.discount = 1.0}), Error);
+}
+
 }  // namespace
 }  // namespace waggle::reference

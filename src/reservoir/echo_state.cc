@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include <waggle/activation.h>
 #include <waggle/echo_state.h>
 #include <waggle/random.h>
 
@@ -45,6 +46,7 @@ double rate_of(const VectorXd& distances) {
   return std::exp(steps.dot(logs) / steps.squaredNorm());
 }
 
+/// `norm` is ‖A‖₂ times the activation's greatest slope.
 double contraction_bound(double norm, const VectorXd& leak) {
   const double least = leak.minCoeff();
   const double most = leak.maxCoeff();
@@ -106,7 +108,8 @@ EchoStateReport check_echo_state(const EchoStateNetwork& network,
     block.diagonal().array() += 1.0 - leak.array();
     report.leaky_spectral_radius = std::max(report.leaky_spectral_radius, spectral_radius(block));
   }
-  report.contraction_bound = contraction_bound(report.operator_norm, network.leak());
+  report.contraction_bound = contraction_bound(
+      traits_of(network.activation()).steepest * report.operator_norm, network.leak());
   // A bound that is below 1 by rounding alone proves nothing. Procedure 1 forgets by construction.
   const double rounding = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
   report.guaranteed = report.contraction_bound < 1.0 - rounding || network.is_delay_line();
@@ -121,87 +124,133 @@ void MemoryCapacityOptions::validate() const {
   solve.validate();
 }
 
+namespace {
+
+/// The options with every 0 replaced by what it stands for.
+MemoryCapacityOptions filled_in(MemoryCapacityOptions options, Index units) {
+  if (options.delays == 0) options.delays = 2 * units;
+  if (options.steps == 0) options.steps = std::max<Index>(20 * units, 2000);
+  if (options.washout == 0) options.washout = 4 * units;
+  options.washout = std::max(options.washout, options.delays);  // every delay needs its past
+  return options;
+}
+
+/// Random inputs driven through a reservoir, and for every step after the washout what its features
+/// have to tell: the inputs of the last `delays` steps, one below the other.
+class Recall {
+ public:
+  Recall(const ReservoirSystem& reservoir, const MemoryCapacityOptions& options)
+      : reservoir_(reservoir),
+        options_(options),
+        inputs_(reservoir.inputs(), options.washout + 2 * options.steps),
+        states_(reservoir.units(), kBlock + 1),
+        // A constant beside the features: targets have a mean.
+        features_(MatrixXd::Ones(reservoir.features() + 1, kBlock)),
+        targets_(options.delays * reservoir.inputs(), kBlock) {
+    for (Index k = 0; k < inputs_.cols(); ++k) {
+      draw_inputs(options.seed, k, options.lowest, options.highest, inputs_.col(k));
+    }
+    states_.col(0).setZero();
+  }
+
+  Index features() const { return features_.rows(); }
+  Index outputs() const { return targets_.rows(); }
+
+  /// Drives on through `steps` inputs and hands over visit(features, targets), block by block; the
+  /// targets mean nothing during the washout. False if the reservoir runs away.
+  template <typename Visit>
+  bool run(Index steps, const Visit& visit) {
+    for (const Index end = at_ + steps; at_ < end;) {
+      const Index count = std::min(kBlock, end - at_);
+      reservoir_.drive(inputs_.middleCols(at_, count), states_.leftCols(count + 1));
+      if (!(states_.col(count).array().abs() < kRunAway).all()) return false;
+      reservoir_.map_features(states_.middleCols(1, count),
+                              features_.topRows(reservoir_.features()).leftCols(count));
+      states_.col(0) = states_.col(count).eval();
+      if (at_ >= options_.washout) fill_targets(count);
+      visit(features_.leftCols(count), targets_.leftCols(count));
+      at_ += count;
+    }
+    return true;
+  }
+
+ private:
+  void fill_targets(Index count) {
+    const Index d = inputs_.rows();
+    for (Index i = 0; i < count; ++i) {
+      for (Index j = 0; j < options_.delays; ++j) {
+        targets_.col(i).segment(j * d, d) = inputs_.col(at_ + i - 1 - j);
+      }
+    }
+  }
+
+  const ReservoirSystem& reservoir_;
+  const MemoryCapacityOptions& options_;
+  MatrixXd inputs_, states_, features_, targets_;
+  Index at_ = 0;  // the step to come
+};
+
+/// The squared correlation of each output's predictions with what they should have been.
+class Correlations {
+ public:
+  /// Sums are taken about `middle`; the closer it is to the means, the less cancels.
+  Correlations(Index outputs, double middle)
+      : middle_(middle), p_(VectorXd::Zero(outputs)), t_(p_), pp_(p_), tt_(p_), pt_(p_) {}
+
+  void add(const MatrixXd& predictions, const Ref<const MatrixXd>& targets) {
+    const MatrixXd predicted = (predictions.array() - middle_).matrix();
+    const MatrixXd wanted = (targets.array() - middle_).matrix();
+    p_ += predicted.rowwise().sum();
+    t_ += wanted.rowwise().sum();
+    pp_ += predicted.rowwise().squaredNorm();
+    tt_ += wanted.rowwise().squaredNorm();
+    pt_ += predicted.cwiseProduct(wanted).rowwise().sum();
+    count_ += static_cast<double>(targets.cols());
+  }
+  double squared(Index i) const {
+    const double predicted = pp_[i] - p_[i] * p_[i] / count_;
+    const double wanted = tt_[i] - t_[i] * t_[i] / count_;
+    const double common = pt_[i] - p_[i] * t_[i] / count_;
+    // A readout that does not move knows nothing; the test leaves rounding out.
+    const bool moves = predicted > 1e-24 * wanted;
+    return moves ? std::min(1.0, common * common / (predicted * wanted)) : 0.0;
+  }
+
+ private:
+  double middle_;
+  double count_ = 0.0;
+  VectorXd p_, t_, pp_, tt_, pt_;
+};
+
+}  // namespace
+
 MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
                               const MemoryCapacityOptions& options) {
   options.validate();
-  const Index n = reservoir.units();
-  const Index d = reservoir.inputs();
   MemoryCapacity result;
-  result.options = options;
-  Index& delays = result.options.delays;
-  Index& steps = result.options.steps;
-  Index& washout = result.options.washout;
-  if (delays == 0) delays = 2 * n;
-  if (steps == 0) steps = std::max<Index>(20 * n, 2000);
-  washout = std::max(washout == 0 ? 4 * n : washout, delays);  // every delay needs its past
-  const Index outputs = delays * d;
+  result.options = filled_in(options, reservoir.units());
+  const Index d = reservoir.inputs();
+  const Index steps = result.options.steps;
+  result.capacity.setZero(result.options.delays, d);
+  Recall recall(reservoir, result.options);
+  using Block = Ref<const MatrixXd>;
 
-  const Index total = washout + 2 * steps;
-  MatrixXd inputs(d, total);
-  for (Index k = 0; k < total; ++k) {
-    draw_inputs(options.seed, k, options.lowest, options.highest, inputs.col(k));
-  }
-
-  // A constant beside the features: targets have a mean.
-  MatrixXd states(n, kBlock + 1);
-  MatrixXd features = MatrixXd::Ones(reservoir.features() + 1, kBlock);
-  MatrixXd targets(outputs, kBlock);
-  states.col(0).setZero();
-  const auto fill_targets = [&](Index first, Index count) {
-    for (Index i = 0; i < count; ++i) {
-      for (Index j = 0; j < delays; ++j) {
-        targets.col(i).segment(j * d, d) = inputs.col(first + i - 1 - j);
-      }
-    }
-  };
-  const auto for_each_block = [&](Index first, Index end, const auto& visit) {
-    for (; first < end && !result.diverged; first += kBlock) {
-      const Index count = std::min(kBlock, end - first);
-      reservoir.drive(inputs.middleCols(first, count), states.leftCols(count + 1));
-      result.diverged = !(states.col(count).array().abs() < kRunAway).all();
-      if (result.diverged) return;
-      reservoir.map_features(states.middleCols(1, count),
-                             features.topRows(reservoir.features()).leftCols(count));
-      states.col(0) = states.col(count).eval();
-      visit(first, count);
-    }
-  };
-
-  result.capacity.setZero(delays, d);
-  for_each_block(0, washout, [](Index, Index) {});
+  result.diverged = !recall.run(result.options.washout, [](const Block&, const Block&) {});
   if (result.diverged) return result;
-  LeastSquares equations(features.rows(), outputs);
-  for_each_block(washout, washout + steps, [&](Index first, Index count) {
-    fill_targets(first, count);
-    equations.add(features.leftCols(count), targets.leftCols(count));
+  LeastSquares equations(recall.features(), recall.outputs());
+  result.diverged = !recall.run(steps, [&](const Block& features, const Block& targets) {
+    equations.add(features, targets);
   });
   if (result.diverged) return result;
   const MatrixXd weights = equations.solve(options.solve).weights;
 
-  // Sums about the middle of the input's range, which is close to every mean.
-  const double middle = 0.5 * (options.lowest + options.highest);
-  VectorXd p = VectorXd::Zero(outputs), t = p, pp = p, tt = p, pt = p;
-  for_each_block(washout + steps, total, [&](Index first, Index count) {
-    fill_targets(first, count);
-    const MatrixXd predicted =
-        ((weights.transpose() * features.leftCols(count)).array() - middle).matrix();
-    const MatrixXd wanted = (targets.leftCols(count).array() - middle).matrix();
-    p += predicted.rowwise().sum();
-    t += wanted.rowwise().sum();
-    pp += predicted.rowwise().squaredNorm();
-    tt += wanted.rowwise().squaredNorm();
-    pt += predicted.cwiseProduct(wanted).rowwise().sum();
+  Correlations correlations(recall.outputs(), 0.5 * (options.lowest + options.highest));
+  result.diverged = !recall.run(steps, [&](const Block& features, const Block& targets) {
+    correlations.add(weights.transpose() * features, targets);
   });
   if (result.diverged) return result;
-  const auto count = static_cast<double>(steps);
-  for (Index i = 0; i < outputs; ++i) {
-    const double predicted = pp[i] - p[i] * p[i] / count;
-    const double wanted = tt[i] - t[i] * t[i] / count;
-    const double common = pt[i] - p[i] * t[i] / count;
-    // A readout that does not move knows nothing; the test leaves rounding out.
-    const bool moves = predicted > 1e-24 * wanted;
-    result.capacity(i / d, i % d) =
-        moves ? std::min(1.0, common * common / (predicted * wanted)) : 0.0;
+  for (Index i = 0; i < recall.outputs(); ++i) {
+    result.capacity(i / d, i % d) = correlations.squared(i);
   }
   result.total = result.capacity.sum();
   return result;

@@ -4,10 +4,12 @@
 
 #include <Eigen/QR>
 
+#include <waggle/activation.h>
 #include <waggle/random.h>
 #include <waggle/reservoir.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
 #include "reservoir/weights.h"
@@ -85,11 +87,27 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
   matrix *= target == 0.0 ? 0.0 : target / current;
 }
 
+/// Of every member A, or what Procedure 1 has in its place, and one dense A twice more while it is
+/// drawn and rescaled by its decomposition.
+void require_memory_for(const ReservoirOptions& options, Index units, Index inputs, Index members) {
+  const auto n = static_cast<double>(units);
+  double bytes = 0.0;
+  if (options.procedure_one) {
+    bytes = 8.0 * static_cast<double>(options.procedure_one->features) *
+            static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
+            static_cast<double>(members);
+  } else {
+    const double kept = options.density < 1.0 ? 1.5 * options.density : 1.0;  // with its index
+    const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
+    bytes = matrix_bytes(static_cast<double>(members) * kept + drawn, n);
+  }
+  require_memory(bytes, members == 1 ? fmt::format("a reservoir of {} units", units)
+                                     : fmt::format("{} reservoirs of {} units", members, units));
+}
+
 }  // namespace
 
 void ReservoirOptions::validate() const {
-  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
-          kMostUnits);
   if (procedure_one) {
     procedure_one->validate();
     return;
@@ -112,19 +130,22 @@ void ReservoirOptions::validate() const {
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
-EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs)
+EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs, Index members)
     : activation_(options.procedure_one ? Activation::relu : options.activation) {
   options.validate();
+  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
+          kMostUnits);
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
   require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
   member_units_ =
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
   const Index n = member_units_;
+  require_memory_for(options, n, inputs, members);
   const Index direct = options.direct_inputs ? inputs + 1 : 0;
-  input_.setZero(options.members * n + direct, inputs);
+  input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());
-  for (Index member = 0; member < options.members; ++member) {
+  for (Index member = 0; member < members; ++member) {
     procedure ? draw_procedure_one(options, member) : draw(options, member);
   }
   leak_.setConstant(nonlinear_units(), procedure ? 1.0 : options.leak);
@@ -203,7 +224,7 @@ EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
   const Index n = member_units_;
   require(n >= 1 && !blocks_.empty(), "a network of {} members of {} units: must have some",
           blocks_.size(), n);
-  require(members() <= units() / n,  // so that their product is a size, too
+  require(members() <= units() / n,  // a product could overflow
           "a network of {} members of {} units: the bias has only {} entries", members(), n,
           units());
   require(input_.rows() == units() && input_.cols() >= 1,
@@ -292,16 +313,7 @@ void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<con
 
 void EchoStateNetwork::activate(const Ref<const VectorXd>& x, Ref<VectorXd> values) const {
   const Index n = nonlinear_units();
-  switch (activation_) {
-    case Activation::relu:
-      kernels::relu(values.data(), n);
-      break;
-    case Activation::tanh:
-      for (Index i = 0; i < n; ++i) values[i] = std::tanh(values[i]);
-      break;
-    case Activation::identity:
-      break;
-  }
+  apply_activation(activation_, values.data(), n);
   if (leaky_) {
     values.head(n).array() =
         (1.0 - leak_.array()) * x.head(n).array() + leak_.array() * values.head(n).array();

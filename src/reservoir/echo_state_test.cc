@@ -7,6 +7,7 @@
 #include <waggle/echo_state.h>
 
 #include "expect_error.h"
+#include "random_numbers.h"
 
 namespace waggle {
 namespace {
@@ -23,7 +24,8 @@ ReservoirOptions linear_rotation(Index units, double norm) {
           .bias_scaling = 0.0,
           .orthogonal = true,
           .operator_norm = norm,
-          .spectral_radius = {}};
+          .spectral_radius = {},
+          .direct_inputs = false};
 }
 
 TEST(EchoState, ALinearRotationContractsByItsNorm) {
@@ -58,6 +60,7 @@ TEST(EchoState, LeaksSlowTheContraction) {
 }
 
 TEST(EchoState, TheBoundHoldsForEveryKindOfNetwork) {
+  RandomNumbers numbers;
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::identity}) {
     for (const double norm : {0.3, 0.95, 1.2}) {
       for (const bool spread : {false, true}) {
@@ -65,14 +68,13 @@ TEST(EchoState, TheBoundHoldsForEveryKindOfNetwork) {
                                  .activation = activation,
                                  .leak = 0.9,
                                  .slowest_leak = {},
-                                 .recurrent_scaling = 1.0,
+                                 .orthogonal = false,
                                  .operator_norm = norm,
                                  .spectral_radius = {},
-                                 .members = 2,
                                  .direct_inputs = true,
                                  .seed = 3};
         if (spread) options.slowest_leak = 0.05;
-        const EchoStateNetwork network(options, 2);
+        const EchoStateNetwork network(options, 2, 2);
         const EchoStateReport report = check_echo_state(network);
         EXPECT_NEAR(report.operator_norm, norm, 1e-12);
         EXPECT_LE(report.spectral_radius, norm + 1e-12);
@@ -84,11 +86,11 @@ TEST(EchoState, TheBoundHoldsForEveryKindOfNetwork) {
         const auto distance = [&](const VectorXd& difference) {
           return std::sqrt(difference.head(n).cwiseAbs2().dot(weight));
         };
-        VectorXd one = VectorXd::Random(network.units());
-        VectorXd other = VectorXd::Random(network.units());
+        VectorXd one = numbers.vector(network.units());
+        VectorXd other = numbers.vector(network.units());
         VectorXd next_one(network.units()), next_other(network.units());
         for (int k = 0; k < 20; ++k) {
-          const VectorXd z = VectorXd::Random(2);
+          const VectorXd z = numbers.vector(2);
           network.step(one, z, next_one);
           network.step(other, z, next_other);
           const double before = distance(one - other);
@@ -137,9 +139,8 @@ TEST(MemoryCapacity, ALinearRotationRemembersAlmostAllItsUnitsCan) {
 
 TEST(MemoryCapacity, SeveralChannelsShareTheUnits) {
   ReservoirOptions options = linear_rotation(20, 0.8);
-  options.members = 2;
   options.direct_inputs = true;
-  const MemoryCapacity memory = measure_memory(EchoStateNetwork(options, 2), {.delays = 60});
+  const MemoryCapacity memory = measure_memory(EchoStateNetwork(options, 2, 2), {.delays = 60});
   EXPECT_EQ(memory.capacity.cols(), 2);
   EXPECT_GT(memory.capacity.col(1).sum(), 10.0);
   EXPECT_GT(memory.total, 30.0);

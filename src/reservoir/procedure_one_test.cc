@@ -8,6 +8,8 @@
 #include <waggle/random.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
+#include "random_numbers.h"
 
 namespace waggle {
 namespace {
@@ -17,7 +19,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 ReservoirOptions procedure_one(Index features, Index delay, double radius, double bound) {
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.procedure_one =
       ProcedureOne{.features = features, .delay = delay, .radius = radius, .input_bound = bound};
   options.seed = 7;
@@ -40,13 +42,14 @@ struct Sizes {
 class ProcedureOneSizes : public testing::TestWithParam<Sizes> {};
 
 TEST_P(ProcedureOneSizes, StructuredAndDenseFormHaveTheSameStates) {
+  RandomNumbers numbers;
   const auto [d, features, delay] = GetParam();
   const EchoStateNetwork structured(procedure_one(features, delay, 2.0, 3.0), d);
   ASSERT_EQ(structured.units(), 2 * (d * (delay + 1) + features));
   const EchoStateNetwork dense(structured.recurrent(), structured.input(), structured.bias());
   const MatrixXd z = random_input(d, 500);
   MatrixXd fast(structured.units(), 501), slow(structured.units(), 501);
-  fast.col(0) = slow.col(0) = VectorXd::Random(structured.units());  // any start, not only s = 0
+  fast.col(0) = slow.col(0) = numbers.vector(structured.units());  // any start, not only s = 0
   structured.drive(z, fast);
   dense.drive(z, slow);
   EXPECT_LT((fast - slow).cwiseAbs().maxCoeff(), 1e-12);
@@ -74,6 +77,7 @@ TEST_P(ProcedureOneSizes, TheStateIsTheLastInputsAndRandomFeaturesOfThem) {
 }
 
 TEST_P(ProcedureOneSizes, MemoryEndsAfterExactlyTheDelay) {
+  RandomNumbers numbers;
   const auto [d, features, delay] = GetParam();
   const EchoStateNetwork network(procedure_one(features, delay, 5.0, 3.0), d);
   // Nilpotent whatever its norm: the echo state property holds for every input.
@@ -85,7 +89,7 @@ TEST_P(ProcedureOneSizes, MemoryEndsAfterExactlyTheDelay) {
   const MatrixXd z = random_input(d, delay + 2);
   MatrixXd one(network.units(), delay + 3), other(network.units(), delay + 3);
   one.col(0).setZero();
-  other.col(0) = VectorXd::Random(network.units()).cwiseAbs();
+  other.col(0) = numbers.vector(network.units()).cwiseAbs();
   network.drive(z, one);
   network.drive(z, other);
   EXPECT_LT((one.col(delay + 1) - other.col(delay + 1)).norm(), 1e-13);
@@ -124,9 +128,8 @@ TEST(ProcedureOne, RowsAreUniformOnTheBallAndBiasesOnTheirInterval) {
 
 TEST(ProcedureOne, InputScalingAndMembersAreTheirParts) {
   ReservoirOptions options = procedure_one(15, 4, 1.0, 3.0);
-  options.members = 2;
   options.direct_inputs = true;
-  const EchoStateNetwork network(options, 2);
+  const EchoStateNetwork network(options, 2, 2);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const MatrixXd z = random_input(2, 50);
   const MatrixXd scaled_z =
@@ -161,12 +164,12 @@ TEST(ProcedureOne, LearnersTakeItByAnOption) {
   BeeWorld bees;
   Simulation simulation(bees, 1);
   UniformPolicy initial(simulation.spec().actions);
-  LearnOptions options;
-  options.reservoir.procedure_one = ProcedureOne{.features = 300, .delay = 2};
-  options.sweeps = 5;
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.procedure_one = ProcedureOne{.features = 300, .delay = 2};
+  options.fit.sweeps = 5;
   const Learnt learnt = learn(simulation, initial, options);
   ASSERT_TRUE(learnt.options.reservoir.procedure_one->input_bound.has_value());
-  GreedyPolicy policy = learnt.policy();
+  GreedyPolicy policy = learnt.policy(Start::training_ended);
   EXPECT_GT(simulation.run(policy, {.steps = 2000}).trajectory.rewards().mean(), 1.35);
 }
 

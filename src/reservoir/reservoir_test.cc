@@ -7,6 +7,8 @@
 #include <waggle/reservoir.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
+#include "random_numbers.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {
@@ -44,9 +46,10 @@ void PrintTo(const Case& c, std::ostream* out) {
 class EveryReservoir : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
+  RandomNumbers numbers;
   const Case& c = GetParam();
   for (const int n : {1, 7, 8, 50}) {
-    ReservoirOptions options;
+    ReservoirOptions options = plain_reservoir();
     options.units = n;
     options.activation = c.activation;
     options.leak = c.leak;
@@ -55,9 +58,9 @@ TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
     options.seed = 5;
     const EchoStateNetwork network(options, 3);
     const MatrixXd a = network.recurrent();
-    VectorXd x = VectorXd::Random(n);
+    VectorXd x = numbers.vector(n);
     x[0] = 0.0;  // zeros are skipped by the product and must not matter
-    const VectorXd z = VectorXd::Random(3);
+    const VectorXd z = numbers.vector(3);
     VectorXd next(n);
     network.step(x, z, next);
     const VectorXd pre = a * x + network.input() * z + network.bias();
@@ -76,9 +79,11 @@ INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
                                               Distribution::uniform}));
 
 TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
-  ReservoirOptions options{.units = 20, .slowest_leak = 0.1, .members = 3, .direct_inputs = true};
-  options.seed = 4;
-  const EchoStateNetwork network(options, 2);
+  RandomNumbers numbers;
+  ReservoirOptions options = plain_reservoir(20, 4);
+  options.slowest_leak = 0.1;
+  options.direct_inputs = true;
+  const EchoStateNetwork network(options, 2, 3);
   EXPECT_EQ(network.units(), 63);
   EXPECT_EQ(network.constant_feature(), 62);
   EXPECT_NEAR(network.leak()[0], 0.1, 1e-15);
@@ -91,7 +96,7 @@ TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
   EXPECT_EQ(a.block(0, 20, 20, 43).norm() + a.bottomRows(3).norm(), 0.0);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const EchoStateNetwork scaled = network.with_input_scaling(scaling);
-  const VectorXd x = VectorXd::Random(63), z = VectorXd::Random(2);
+  const VectorXd x = numbers.vector(63), z = numbers.vector(2);
   VectorXd next(63);
   scaled.step(x, z, next);
   const VectorXd u = (z - scaling.mean).cwiseQuotient(scaling.spread);
@@ -106,15 +111,16 @@ TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
 
 TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
   const EchoStateNetwork network(
-      ReservoirOptions{.units = 30, .orthogonal = true, .operator_norm = 0.9}, 1);
+      ReservoirOptions{.units = 30, .operator_norm = 0.9, .direct_inputs = false}, 1);
   const MatrixXd a = network.recurrent();
   EXPECT_LT((a.transpose() * a - 0.81 * MatrixXd::Identity(30, 30)).norm(), 1e-12);
   EXPECT_NEAR(spectral_radius(a), 0.9, 1e-10);
 }
 
 TEST(EchoStateNetwork, DriveRepeatsStep) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 40}, 2);
-  const MatrixXd z = MatrixXd::Random(2, 30);
+  RandomNumbers numbers;
+  const EchoStateNetwork network(plain_reservoir(40), 2);
+  const MatrixXd z = numbers.matrix(2, 30);
   MatrixXd states = MatrixXd::Zero(40, 31);
   network.drive(z, states);
   VectorXd x = VectorXd::Zero(40), next(40);
@@ -127,7 +133,7 @@ TEST(EchoStateNetwork, DriveRepeatsStep) {
 
 TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
   for (const double target : {0.3, 1.0, 2.5}) {
-    ReservoirOptions options;
+    ReservoirOptions options = plain_reservoir();
     options.units = 120;
     options.operator_norm = target;
     const MatrixXd by_norm = EchoStateNetwork(options, 1).recurrent();
@@ -149,7 +155,7 @@ TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
 }
 
 TEST(EchoStateNetwork, WeightsFollowTheirDistribution) {
-  ReservoirOptions options;
+  ReservoirOptions options = plain_reservoir();
   options.units = 300;
   options.operator_norm.reset();
   const MatrixXd uniform = EchoStateNetwork(options, 1).recurrent();
@@ -173,11 +179,12 @@ TEST(EchoStateNetwork, SeedDecidesEveryBit) {
 }
 
 TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 20}, 2);
+  RandomNumbers numbers;
+  const EchoStateNetwork network(plain_reservoir(20), 2);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const EchoStateNetwork scaled = network.with_input_scaling(scaling);
-  const VectorXd x = VectorXd::Random(20).cwiseAbs();
-  const VectorXd z = VectorXd::Random(2);
+  const VectorXd x = numbers.vector(20).cwiseAbs();
+  const VectorXd z = numbers.vector(2);
   VectorXd expected(20), got(20);
   network.step(x, (z - scaling.mean).cwiseQuotient(scaling.spread), expected);
   scaled.step(x, z, got);
@@ -185,13 +192,14 @@ TEST(EchoStateNetwork, InputScalingIsFoldedIn) {
 }
 
 TEST(EchoStateNetwork, PermutingUnitsPermutesStates) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 25}, 2);
+  RandomNumbers numbers;
+  const EchoStateNetwork network(plain_reservoir(25), 2);
   Eigen::PermutationMatrix<Eigen::Dynamic> p(25);
   p.setIdentity();
   for (int i = 0; i < 25; ++i) std::swap(p.indices()[i], p.indices()[(7 * i + 3) % 25]);
   const EchoStateNetwork permuted(p * network.recurrent() * p.transpose(), p * network.input(),
                                   p * network.bias());
-  const MatrixXd z = MatrixXd::Random(2, 50);
+  const MatrixXd z = numbers.matrix(2, 50);
   MatrixXd states = MatrixXd::Zero(25, 51), permuted_states = MatrixXd::Zero(25, 51);
   network.drive(z, states);
   permuted.drive(z, permuted_states);
@@ -199,7 +207,7 @@ TEST(EchoStateNetwork, PermutingUnitsPermutesStates) {
 }
 
 TEST(EchoStateNetwork, NanInIsNanOut) {
-  const EchoStateNetwork network(ReservoirOptions{.units = 10}, 1);
+  const EchoStateNetwork network(plain_reservoir(10), 1);
   VectorXd next(10);
   network.step(VectorXd::Zero(10), VectorXd::Constant(1, kNan), next);
   EXPECT_TRUE(next.array().isNaN().all());
@@ -207,7 +215,7 @@ TEST(EchoStateNetwork, NanInIsNanOut) {
 
 TEST(EchoStateNetwork, BadInputIsNamed) {
   const auto with = [](auto change) {
-    ReservoirOptions options;
+    ReservoirOptions options = plain_reservoir();
     change(options);
     EchoStateNetwork(options, 1);
   };
@@ -220,10 +228,10 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
   expect_error([&] { with([](auto& o) { o.operator_norm = kNan; }); }, "operator_norm = nan");
   expect_error([&] { with([](auto& o) { o.recurrent_scaling = 0.0; }); }, "operator_norm = 1",
                "cannot be scaled");
-  expect_error([&] { with([](auto& o) { o.members = 0; }); }, "members = 0");
+  expect_error([] { EchoStateNetwork(plain_reservoir(), 1, 0); }, "members = 0");
   expect_error([&] { with([](auto& o) { o.slowest_leak = 0.0; }); }, "slowest_leak = 0");
   expect_error([&] { with([](auto& o) { o.orthogonal = true, o.density = 0.5; }); }, "orthogonal");
-  expect_error([] { EchoStateNetwork(ReservoirOptions{}, 0); }, "inputs = 0");
+  expect_error([] { EchoStateNetwork(plain_reservoir(), 0); }, "inputs = 0");
   const MatrixXd a = MatrixXd::Zero(3, 3);
   const MatrixXd c = MatrixXd::Zero(3, 1);
   const VectorXd b = VectorXd::Zero(3);
@@ -239,10 +247,11 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
 }
 
 TEST(Kernels, CandidateValuesAreTheSumOfActiveUnits) {
+  RandomNumbers numbers;
   for (const auto& [n, scale] : {std::pair{1, 1.0}, {9, 0.1}, {64, 10.0}, {200, 3.0}}) {
     for (const int count : {1, 31, 32, 100}) {
-      const VectorXd b = VectorXd::Random(n), c = VectorXd::Random(n), w = VectorXd::Random(n);
-      const VectorXd a = scale * VectorXd::Random(count);
+      const VectorXd b = numbers.vector(n), c = numbers.vector(n), w = numbers.vector(n);
+      const VectorXd a = scale * numbers.vector(count);
       VectorXd values(count);
       kernels::relu_candidate_values(b.data(), c.data(), w.data(), n, a.data(), count,
                                      values.data());

@@ -14,6 +14,17 @@ namespace {
 
 constexpr Index kBlock = 256;  // steps per block: enough to amortise the factor's update
 
+/// Column j of the states is the state before row first + j.
+void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
+  if ((states.array().abs() <= kLargestNumber).all()) return;
+  Index j = 0;
+  while ((states.col(j).array().abs() <= kLargestNumber).all()) ++j;
+  throw Error(
+      fmt::format("the reservoir's state overflows after {} rows: it amplifies what it remembers, "
+                  "and needs a smaller operator_norm or spectral_radius",
+                  first + j));
+}
+
 }  // namespace
 
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
@@ -39,6 +50,7 @@ void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
       }
       states.col(0) = state;
       reservoir.drive(z.leftCols(count), states.leftCols(count + 1));
+      require_no_overflow(states.leftCols(count + 1), before + first);
       visit({before + first, in_episode, states.leftCols(count + 1), chunk, first});
       first += count;
       in_episode = ended ? 0 : in_episode + count;

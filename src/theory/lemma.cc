@@ -29,7 +29,7 @@ void require_moments(const Ref<const MatrixXd>& moments, double lipschitz) {
 }
 
 LemmaConditions conditions(Index features, double smallest, double largest, double lipschitz) {
-  // An eigenvalue below the rounding of the largest is 0 as far as anyone can tell.
+  // An eigenvalue below the rounding error of the largest cannot be told from 0.
   const double rounding =
       static_cast<double>(features) * std::numeric_limits<double>::epsilon() * largest;
   smallest = smallest > rounding ? smallest : 0.0;

@@ -18,17 +18,16 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kDiscount = 0.5;
-constexpr Index kWashout = 1;
-
-/// Three episodes over the cells 0, 1, 2: one terminates, one is truncated, one goes on. The state
-/// before a row is the cell of the row before it (x = 0 at an episode's start).
+/// Three episodes over the cells 0, 1, 2: one terminates, one is truncated, one goes on. The
+/// reservoir remembers all of an episode, so that a walk that does not start each from x = 0 is
+/// found out.
 struct Episodes {
   Trajectory log{1, 1};
   std::vector<int> cells = {0, 1, 2, 1, /**/ 2, 0, 1, /**/ 1, 2, 0, 2};
   std::vector<double> rewards = {0.3,  1.0,      -2.0, 4.0, /**/ 0.7, 1.5,
                                  -1.0, /**/ 2.0, 0.5,  1.0, -3.0};
   InputLayout layout{.reward = false, .action_size = 1, .observation_size = 1};
-  toy::LastObservation reservoir{3, 2};
+  toy::FadingObservations reservoir{3, 2};
 
   Episodes() {
     for (std::size_t k = 0; k < cells.size(); ++k)
@@ -39,7 +38,6 @@ struct Episodes {
   static EpisodeEnd end(std::size_t k) {
     return k == 3 ? EpisodeEnd::terminated : k == 6 ? EpisodeEnd::truncated : EpisodeEnd::none;
   }
-  static bool starts(std::size_t k) { return k == 0 || k == 4 || k == 7; }
 
   struct Row {
     VectorXd before, after;  // features; after is 0 where terminated
@@ -47,14 +45,21 @@ struct Episodes {
     bool first;  // of its episode that counts
   };
   /// The rows after the washout, written out from the meaning of each end.
-  std::vector<Row> rows() const {
+  std::vector<Row> rows(Index washout) const {
     std::vector<Row> result;
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      if (starts(k)) continue;
-      VectorXd before = VectorXd::Unit(3, cells[k - 1]);
-      VectorXd after = VectorXd::Zero(3);
-      if (end(k) != EpisodeEnd::terminated) after = VectorXd::Unit(3, cells[k]);
-      result.push_back({before, after, rewards[k], starts(k - 1)});
+    VectorXd state = VectorXd::Zero(3);
+    Index in_episode = 0;
+    for (std::size_t k = 0; k < cells.size(); ++k, ++in_episode) {
+      const VectorXd before = state;
+      state = 0.5 * state + VectorXd::Unit(3, cells[k]);
+      const VectorXd after = end(k) == EpisodeEnd::terminated ? VectorXd::Zero(3) : state;
+      if (in_episode >= washout) {
+        result.push_back({before, after, rewards[k], in_episode == washout});
+      }
+      if (end(k) != EpisodeEnd::none) {
+        state.setZero();
+        in_episode = -1;
+      }
     }
     return result;
   }
@@ -62,73 +67,130 @@ struct Episodes {
 
 TEST(Episodes, MomentsAndBellmanErrorCountEachEndAsWhatItIs) {
   const Episodes episodes;
-  MatrixXd system = MatrixXd::Zero(3, 3);
-  VectorXd target = VectorXd::Zero(3);
   const Eigen::Vector3d w(0.4, -1.0, 2.0);
-  double squares = 0.0;
-  for (const auto& row : episodes.rows()) {
-    system += row.before * (row.before - kDiscount * row.after).transpose();
-    target += row.before * row.reward;
-    squares += std::pow(row.reward + kDiscount * w.dot(row.after) - w.dot(row.before), 2);
-  }
-  const auto count = static_cast<double>(episodes.rows().size());
-  for (const Index chunk : {1, 3, 100}) {
-    TrajectoryChunks source(episodes.log, chunk);
-    const TdMoments moments =
-        td_moments(episodes.reservoir, episodes.layout, source, kDiscount, kWashout);
-    EXPECT_LT((moments.system() - system).norm(), 1e-14);
-    EXPECT_LT((moments.target() - target).norm(), 1e-14);
-    EXPECT_NEAR(bellman_error(episodes.reservoir, episodes.layout, source, w, kDiscount, kWashout),
-                std::sqrt(squares / count), 1e-14);
+  for (const Index washout : {0, 1}) {
+    MatrixXd system = MatrixXd::Zero(3, 3);
+    VectorXd target = VectorXd::Zero(3);
+    double squares = 0.0;
+    for (const auto& row : episodes.rows(washout)) {
+      system += row.before * (row.before - kDiscount * row.after).transpose();
+      target += row.before * row.reward;
+      squares += std::pow(row.reward + kDiscount * w.dot(row.after) - w.dot(row.before), 2);
+    }
+    const auto count = static_cast<double>(episodes.rows(washout).size());
+    for (const Index chunk : {1, 3, 100}) {
+      TrajectoryChunks source(episodes.log, chunk);
+      const TdMoments moments =
+          td_moments(episodes.reservoir, episodes.layout, source, kDiscount, washout);
+      EXPECT_LT((moments.system() - system).norm(), 1e-14);
+      EXPECT_LT((moments.target() - target).norm(), 1e-14);
+      EXPECT_NEAR(bellman_error(episodes.reservoir, episodes.layout, source, w, kDiscount, washout),
+                  std::sqrt(squares / count), 1e-14);
+    }
   }
 }
 
 TEST(Episodes, TracesBeginWithEachEpisode) {
   const Episodes episodes;
   const double trace = 0.8;
-  MatrixXd system = 1e-9 * MatrixXd::Identity(3, 3);
-  VectorXd target = VectorXd::Zero(3), e = VectorXd::Zero(3);
-  for (const auto& row : episodes.rows()) {
-    e = row.first ? row.before : VectorXd(kDiscount * trace * e + row.before);
-    system += e * (row.before - kDiscount * row.after).transpose();
-    target += e * row.reward;
+  for (const Index washout : {0, 1}) {
+    MatrixXd system = 1e-9 * MatrixXd::Identity(3, 3);
+    VectorXd target = VectorXd::Zero(3), e = VectorXd::Zero(3);
+    for (const auto& row : episodes.rows(washout)) {
+      e = row.first ? row.before : VectorXd(kDiscount * trace * e + row.before);
+      system += e * (row.before - kDiscount * row.after).transpose();
+      target += e * row.reward;
+    }
+    const ValueFit fit = fit_value(
+        episodes.reservoir, episodes.layout, episodes.log,
+        {.discount = kDiscount, .solve = {.ridge = 1e-9}, .trace = trace, .washout = washout});
+    EXPECT_LT((fit.weights - system.partialPivLu().solve(target)).norm(), 1e-6);
   }
-  const ValueFit fit = fit_value(
-      episodes.reservoir, episodes.layout, episodes.log,
-      {.discount = kDiscount, .solve = {.ridge = 1e-9}, .trace = trace, .washout = kWashout});
-  EXPECT_LT((fit.weights - system.partialPivLu().solve(target)).norm(), 1e-6);
+}
+
+/// The features (x, 1), of which one is not 0 at x = 0.
+class WithConstant final : public ReservoirSystem {
+ public:
+  Index units() const override { return memory_.units(); }
+  Index inputs() const override { return memory_.inputs(); }
+  Index features() const override { return units() + 1; }
+  void step(const Eigen::Ref<const VectorXd>& x, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    memory_.step(x, z, next);
+  }
+  void map_features(const Eigen::Ref<const MatrixXd>& x, Eigen::Ref<MatrixXd> out) const override {
+    out.topRows(units()) = x;
+    out.bottomRows(1).setOnes();
+  }
+
+ private:
+  toy::FadingObservations memory_{3, 2};
+};
+
+TEST(Episodes, NothingHasValueAfterTerminationThoughAFeatureIsNever0) {
+  const Episodes episodes;
+  const auto rows = episodes.rows(0);
+  MatrixXd features = MatrixXd::Ones(4, std::ssize(rows)), differences = features;
+  VectorXd rewards(std::ssize(rows));
+  for (Index k = 0; k < rewards.size(); ++k) {
+    const auto& row = rows[static_cast<std::size_t>(k)];
+    const bool terminated = Episodes::end(static_cast<std::size_t>(k)) == EpisodeEnd::terminated;
+    features.col(k).head(3) = row.before;
+    differences.col(k).head(3) = row.before - kDiscount * row.after;
+    differences(3, k) = terminated ? 1.0 : 1.0 - kDiscount;
+    rewards[k] = row.reward;
+  }
+  for (const Method method : {Method::lstd, Method::bellman_residual}) {
+    const MatrixXd& instruments = method == Method::lstd ? features : differences;
+    const MatrixXd system = instruments * differences.transpose();
+    const VectorXd expected = system.partialPivLu().solve(instruments * rewards);
+    const ValueFit fit =
+        fit_value(WithConstant(), episodes.layout, episodes.log,
+                  {.discount = kDiscount, .method = method, .solve = {.ridge = 1e-12}});
+    EXPECT_LT((fit.weights - expected).norm(), 1e-9 * expected.norm());
+  }
 }
 
 TEST(Episodes, ASweepStartsEachEpisodeAfresh) {
   const Episodes episodes;
   // The action has no effect on the state, so a sweep of policy iteration is LSTD itself.
-  const auto reservoir = std::make_shared<toy::LastObservation>(3, 2);
-  const ValueOptions value{.discount = kDiscount, .solve = {.ridge = 1e-9}, .washout = kWashout};
-  const PolicyIteration swept =
-      iterate_policy(reservoir, episodes.layout, ActionSpace::box(-1.0, 1.0), episodes.log,
-                     {.value = value, .sweeps = 1});
-  const ValueFit lstd = fit_value(*reservoir, episodes.layout, episodes.log, value);
-  EXPECT_LT((swept.value.weights - lstd.weights).norm(), 1e-9);
-  EXPECT_EQ(swept.value.diagnostics.samples, static_cast<Index>(episodes.rows().size()));
+  const auto reservoir = std::make_shared<toy::FadingObservations>(3, 2);
+  for (const Index washout : {0, 1}) {
+    MatrixXd system = 1e-9 * MatrixXd::Identity(3, 3);
+    VectorXd target = VectorXd::Zero(3);
+    for (const auto& row : episodes.rows(washout)) {
+      system += row.before * (row.before - kDiscount * row.after).transpose();
+      target += row.before * row.reward;
+    }
+    const PolicyIteration swept = iterate_policy(
+        {reservoir, episodes.layout, ActionSpace::box(-1.0, 1.0)}, episodes.log,
+        {.value = {.discount = kDiscount, .solve = {.ridge = 1e-9}, .washout = washout},
+         .sweeps = 1});
+    EXPECT_LT((swept.value.weights - system.partialPivLu().solve(target)).norm(), 1e-9);
+    EXPECT_LT((swept.value.state - episodes.rows(washout).back().after).norm(), 1e-15);
+    EXPECT_EQ(swept.value.diagnostics.samples, static_cast<Index>(episodes.rows(washout).size()));
+  }
 }
 
 TEST(Episodes, OnlineUpdatesSeeTheSameRows) {
   const Episodes episodes;
   const double ridge = 0.3, forgetting = 0.9;
-  OnlineValue value({.update = OnlineUpdate::recursive,
-                     .discount = kDiscount,
-                     .ridge = ridge,
-                     .forgetting = forgetting},
-                    MatrixXd::Identity(3, 3), 1);
-  learn_along(episodes.reservoir, episodes.layout, episodes.log, kWashout, value);
-  // LSTD with each row, and the ridge, counting f for every step that has passed since.
-  MatrixXd system = ridge * MatrixXd::Identity(3, 3);
-  VectorXd target = VectorXd::Zero(3);
-  for (const auto& row : episodes.rows()) {
-    system = forgetting * system + row.before * (row.before - kDiscount * row.after).transpose();
-    target = forgetting * target + row.before * row.reward;
+  for (const Index washout : {0, 1}) {
+    OnlineValue value({.update = OnlineUpdate::recursive,
+                       .discount = kDiscount,
+                       .ridge = ridge,
+                       .forgetting = forgetting},
+                      MatrixXd::Identity(3, 3), 1);
+    learn_along(episodes.reservoir, episodes.layout, episodes.log, washout, value);
+    // LSTD with each row, and the ridge, counting f for every step that has passed since.
+    MatrixXd system = ridge * MatrixXd::Identity(3, 3);
+    VectorXd target = VectorXd::Zero(3);
+    for (const auto& row : episodes.rows(washout)) {
+      system = forgetting * system + row.before * (row.before - kDiscount * row.after).transpose();
+      target = forgetting * target + row.before * row.reward;
+    }
+    EXPECT_LT((value.weights() - system.partialPivLu().solve(target)).norm(), 1e-10);
   }
-  EXPECT_LT((value.weights() - system.partialPivLu().solve(target)).norm(), 1e-10);
 }
 
 TEST(OnlineValue, WhitensAnewWheneverTheStepsHaveDoubled) {

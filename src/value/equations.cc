@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/memory.h"
 
 namespace waggle {
 
@@ -17,7 +18,8 @@ namespace {
 constexpr Index kBlock = 256;  // rows handled together
 constexpr Index kFolds = 5;    // of the data, when the ridge is chosen
 
-/// Rows after the washout, but no more than tell: with these, blocks have their full size.
+/// The rows after the washout. Stops counting where more would not change the size of a block, so
+/// that a long stream is not read to its end for this.
 Index rows_after_washout(TrajectorySource& source, Index washout) {
   Index rows = 0;
   Index in_episode = 0;
@@ -35,12 +37,13 @@ Index rows_after_washout(TrajectorySource& source, Index washout) {
 }  // namespace
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               TrajectorySource& source)
+                               TrajectorySource& source, const RewardScale& rewards)
     : reservoir_(reservoir),
       options_(options),
+      scale_(rewards),
       // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
-      block_(
-          std::clamp<Index>(rows_after_washout(source, options.washout) / (4 * kFolds), 1, kBlock)),
+      block_(std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1,
+                               kBlock)),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), block_),
@@ -59,27 +62,27 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
     const Index members = averaged ? network->members() : 1;
     own_ = averaged ? network->member_units() : reservoir.features();
     shared_ = reservoir.features() - members * own_;
+    const Index folds = options_.solve.choose ? kFolds : 1;
+    // Two moments of each fold and of their sum, and what it takes to solve one member's system.
+    require_memory(matrix_bytes(static_cast<double>(2 * members * (folds + 1) + 6),
+                                static_cast<double>(own_ + shared_)),
+                   fmt::format("LSTD over {} features", reservoir.features()));
     const TdMoments empty(own_ + shared_, options_.discount);
     folds_.assign(static_cast<std::size_t>(members),
-                  std::vector<TdMoments>(options_.solve.choose ? kFolds : 1, empty));
+                  std::vector<TdMoments>(static_cast<std::size_t>(folds), empty));
   }
 }
 
 ValueEquations::~ValueEquations() = default;
 
-void ValueEquations::add(const Ref<const VectorXd>& state, double reward,
-                         const Ref<const VectorXd>& next, bool terminated, bool starts_episode,
-                         double weight) {
-  states_.col(held_) = state;
-  if (terminated) {
-    nexts_.col(held_).setZero();
-  } else {
-    nexts_.col(held_) = next;
-  }
-  rewards_[held_] = reward;
-  root_weights_[held_] = std::sqrt(weight);
-  terminated_[static_cast<std::size_t>(held_)] = terminated ? 1 : 0;
-  starts_[static_cast<std::size_t>(held_)] = starts_episode ? 1 : 0;
+void ValueEquations::add(const ValueEquation& row) {
+  const auto at = static_cast<std::size_t>(held_);
+  states_.col(held_) = row.state;
+  nexts_.col(held_) = row.next;
+  rewards_[held_] = (row.reward - scale_.offset) / scale_.unit;
+  root_weights_[held_] = std::sqrt(row.weight);
+  terminated_[at] = row.terminated ? 1 : 0;
+  starts_[at] = row.starts_episode ? 1 : 0;
   ++rows_;
   if (++held_ == block_) flush();
 }
@@ -90,6 +93,7 @@ void ValueEquations::flush() {
   auto next = next_features_.leftCols(held_);
   reservoir_.map_features(states_.leftCols(held_), features);
   reservoir_.map_features(nexts_.leftCols(held_), next);
+  // Nothing has a value after a termination, not even a feature that is never 0.
   for (Index i = 0; i < held_; ++i) {
     if (terminated_[static_cast<std::size_t>(i)] != 0) next.col(i).setZero();
   }
@@ -135,17 +139,21 @@ void ValueEquations::solve(ValueFit& fit) {
   if (residuals_) {
     const RidgeFit solution = residuals_->solve(options_.solve);
     fit.diagnostics = solution;
+    fit.diagnostics.residual *= scale_.unit;
     fit.weights = solution.weights;
     fit.singular = false;
+    in_units_of_rewards(fit.weights);
     return;
   }
   RidgeOptions options = options_.solve;
-  // Too few rows for two folds: nothing to cross-validate with, so a moderate λ instead.
+  // Too few rows for two folds: nothing to cross-validate with, so a moderate λ of the path.
   for (std::vector<TdMoments>& folds : folds_) {
     std::erase_if(folds, [](const TdMoments& fold) { return fold.samples() == 0; });
   }
   if (options.choose && folds_.front().size() == 1) {
-    options = {.ridge = 1e-3, .solver = options.solver, .scale = RidgeScale::relative};
+    options = {.ridge = std::clamp(1e-3, options.smallest, options.largest),
+               .solver = options.solver,
+               .scale = RidgeScale::relative};
   }
   // The constant is one of the features that all share, or there is no other member.
   const Index constant = reservoir_.constant_feature();
@@ -155,6 +163,13 @@ void ValueEquations::solve(ValueFit& fit) {
   fit.diagnostics = solution;
   fit.weights = solution.weights;
   fit.singular = solution.singular;
+  in_units_of_rewards(fit.weights);
+}
+
+void ValueEquations::in_units_of_rewards(VectorXd& weights) const {
+  weights *= scale_.unit;
+  const Index constant = reservoir_.constant_feature();
+  if (constant >= 0) weights[constant] += scale_.constant_weight(options_.discount);
 }
 
 }  // namespace waggle

@@ -10,20 +10,27 @@
 
 namespace waggle {
 
+/// One row of experience, as an equation of the value sees it.
+struct ValueEquation {
+  Eigen::Ref<const Eigen::VectorXd> state;  ///< before it
+  double reward;
+  Eigen::Ref<const Eigen::VectorXd> next;  ///< the state after it; counts for nothing if terminated
+  bool terminated = false;
+  bool starts_episode = false;  ///< the first of its episode that counts: traces begin here
+  double weight = 1.0;          ///< how much it counts
+};
+
 /// Gathers the equations Wᵀφ_k = r_k + γ Wᵀφ'_k of a trajectory, row by row, and solves them by the
 /// method of the options. What φ'_k is, the caller says: the state that followed, or the one
 /// another action would have led to.
 class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                 TrajectorySource& source);
+                 TrajectorySource& source, const RewardScale& rewards);
   ~ValueEquations();
 
-  /// One row: the state before it, the state after it (not read if `terminated`), whether it starts
-  /// an episode, and how much it counts. Rows inside the washout are to be left out by the caller.
-  void add(const Eigen::Ref<const Eigen::VectorXd>& state, double reward,
-           const Eigen::Ref<const Eigen::VectorXd>& next, bool terminated, bool starts_episode,
-           double weight = 1.0);
+  /// Rows inside the washout are to be left out by the caller.
+  void add(const ValueEquation& row);
   Eigen::Index rows() const { return rows_; }
 
   /// Fills weights, diagnostics (but the residual) and singular of `fit`.
@@ -31,12 +38,14 @@ class ValueEquations {
 
  private:
   void flush();
+  void in_units_of_rewards(Eigen::VectorXd& weights) const;
   /// The rows of one member: its own, then those that all share.
   void gather(const Eigen::Ref<const Eigen::MatrixXd>& all, std::size_t member,
               Eigen::MatrixXd& part) const;
 
   const ReservoirSystem& reservoir_;
   const ValueOptions options_;
+  const RewardScale scale_;
   Eigen::Index rows_ = 0;
   Eigen::Index held_ = 0;
   Eigen::Index block_ = 0;  // decides the fold

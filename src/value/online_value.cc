@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include <waggle/online.h>
+#include <waggle/online_value.h>
 #include <waggle/states.h>
 
 #include "core/check.h"
@@ -48,14 +48,16 @@ std::vector<std::string> StepSizes::warnings() const {
 
 namespace {
 
-constexpr Index kStepsPerDirection = 4;  // to determine one, at least
-constexpr double kAveraging = 3.0;       // the average forgets the first k of 2k steps but for 1/16
+/// A direction of Σ is used only once there were so many steps for each: fewer leave it to noise.
+constexpr Index kStepsPerDirection = 4;
+/// Step j counts in the average as j^3 does: of 2k steps, the first k have 1/16 of the weight.
+constexpr double kAveraging = 3.0;
 
 }  // namespace
 
 void OnlineValueOptions::validate() const {
   require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
-  steps.validate();
+  step_sizes.validate();
   require(cutoff >= 0.0 && cutoff < 1.0, "cutoff = {}: must be in [0, 1)", cutoff);
   require(ridge > 0.0 && std::isfinite(ridge), "ridge = {}: must be positive and finite", ridge);
   require(forgetting > 0.0 && forgetting <= 1.0, "forgetting = {}: must be in (0, 1]", forgetting);
@@ -119,7 +121,8 @@ double OnlineValue::update(const Ref<const VectorXd>& features, double reward,
     }
     // α φᵀPφ > 1 would overshoot this very row's equation. Features far beyond those Σ was measured
     // on would do so; once α is small, none does.
-    const double step = std::min(options_.steps.at(steps_) / unit_, 1.0 / features.dot(direction_));
+    const double step =
+        std::min(options_.step_sizes.at(steps_) / unit_, 1.0 / features.dot(direction_));
     if (features.dot(direction_) > 0.0) weights_ += (step * error) * direction_;
     if (whitening_ && steps_ >= samples_) {  // else it is in them already
       moments_.noalias() += features * features.transpose();

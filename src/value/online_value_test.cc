@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <waggle/bee_world.h>
-#include <waggle/online.h>
+#include <waggle/online_value.h>
 #include <waggle/random.h>
 #include <waggle/rollout.h>
 #include <waggle/value.h>
@@ -65,8 +65,9 @@ TEST(OnlineValue, WhitenedIsPlainOnWhitenedFeatures) {
   for (Index k = 20; k < 900; ++k) {
     const double error =
         bees.log.rewards()[k] + 0.5 * w.dot(features.col(k + 1)) - w.dot(features.col(k));
-    const double step = std::min(options.steps.at(k - 20) / static_cast<double>(whitening.kept),
-                                 1.0 / features.col(k).squaredNorm());
+    const double step =
+        std::min(options.step_sizes.at(k - 20) / static_cast<double>(whitening.kept),
+                 1.0 / features.col(k).squaredNorm());
     w += step * error * features.col(k);
   }
   Index updates = 0;

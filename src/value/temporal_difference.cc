@@ -8,6 +8,8 @@
 #include <waggle/temporal_difference.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -20,6 +22,8 @@ using Eigen::VectorXd;
 TdMoments::TdMoments(Index features, double discount) : discount_(discount) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
+  require_memory(matrix_bytes(2.0, static_cast<double>(features)),
+                 fmt::format("LSTD over {} features", features));
   system_.setZero(features, features);
   gram_.setZero(features, features);
   target_.setZero(features);
@@ -93,15 +97,28 @@ Member gather(const std::vector<TdMoments>& folds, const RidgeOptions& options, 
   return {&folds, std::move(whole), std::move(scale), unit};
 }
 
+/// A unit, a power of two, in which the targets of all members can be squared.
+double target_unit(const std::vector<Member>& members) {
+  double largest = 0.0;
+  for (const Member& member : members) {
+    for (const TdMoments& fold : *member.folds) {
+      largest = std::max(largest, fold.target().cwiseAbs().maxCoeff());
+    }
+  }
+  return power_of_two(largest);
+}
+
 /// Adds to each λ of the path its cross-validated projected Bellman error, the sum over folds of
-/// (b − G W)ᵀ S⁻¹ (b − G W) on the fold left out.
-void cross_validate(const Member& member, std::vector<RidgeCandidate>& path) {
+/// (b − G W)ᵀ S⁻¹ (b − G W) on the fold left out, b in units of `unit`.
+void cross_validate(const Member& member, double unit, std::vector<RidgeCandidate>& path) {
   MatrixXd gram = member.scale.asDiagonal() * member.whole.gram() * member.scale.asDiagonal();
   gram.diagonal().array() += 1e-6 * member.unit;
   const Eigen::LLT<MatrixXd> metric(gram);
-  const Problem whole = scaled(member.whole, member.scale);
+  Problem whole = scaled(member.whole, member.scale);
+  whole.target /= unit;
   for (const TdMoments& moments : *member.folds) {
-    const Problem fold = scaled(moments, member.scale);
+    Problem fold = scaled(moments, member.scale);
+    fold.target /= unit;
     const linalg::ShiftedSolver solver(whole.system - fold.system, whole.target - fold.target);
     for (RidgeCandidate& candidate : path) {
       const VectorXd w = solver.solve(candidate.ridge * member.unit);
@@ -113,6 +130,22 @@ void cross_validate(const Member& member, std::vector<RidgeCandidate>& path) {
   }
 }
 
+/// The λ of the path that does best for all members together; the path goes to `fit`.
+double choose_ridge(const std::vector<Member>& members, const RidgeOptions& options,
+                    FitDiagnostics& fit) {
+  const double unit = target_unit(members);
+  for (const double value : ridge_path(options)) fit.ridge_path.push_back({value, 0.0});
+  for (const Member& member : members) cross_validate(member, unit, fit.ridge_path);
+  const auto best =
+      std::min_element(fit.ridge_path.begin(), fit.ridge_path.end(),
+                       [](const auto& a, const auto& b) { return a.error < b.error; });
+  const double chosen = best->ridge;
+  for (RidgeCandidate& candidate : fit.ridge_path) {
+    candidate.error = std::min(candidate.error * unit * unit, std::numeric_limits<double>::max());
+  }
+  return chosen;
+}
+
 /// Solves each of the members, whose last `shared` features are the same in all, and averages.
 TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& options, Index shared) {
   const Index n = members.front().whole.features();
@@ -121,16 +154,11 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
   TdFit fit;
   fit.samples = members.front().whole.samples();
   fit.features = count * own + shared;
-  fit.rank = fit.features;
+  Index missing = 0;  // directions in which a member's system is singular
   fit.weights.setZero(fit.features);
   RidgeOptions ridge = options;
   if (options.choose) {
-    for (const double value : ridge_path(options)) fit.ridge_path.push_back({value, 0.0});
-    for (const Member& member : members) cross_validate(member, fit.ridge_path);
-    const auto best =
-        std::min_element(fit.ridge_path.begin(), fit.ridge_path.end(),
-                         [](const auto& a, const auto& b) { return a.error < b.error; });
-    ridge = {.ridge = best->ridge, .scale = RidgeScale::relative};
+    ridge = {.ridge = choose_ridge(members, options, fit), .scale = RidgeScale::relative};
   }
   for (Index i = 0; i < count; ++i) {
     const Member& member = members[static_cast<std::size_t>(i)];
@@ -142,11 +170,11 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
     VectorXd w = solution.x;
     if (!(solution.reciprocal_condition > std::numeric_limits<double>::epsilon())) {
       const linalg::Svd svd = linalg::svd(problem.system);
-      const Index rank = (svd.values.array() > 1e-13 * std::max(svd.values[0], 1e-300)).count();
+      const Index rank = (svd.values.array() > 1e-13 * svd.values[0]).count();
       w = svd.v.leftCols(rank) * svd.values.head(rank).cwiseInverse().asDiagonal() *
           (svd.u.leftCols(rank).transpose() * problem.target);
       fit.singular = true;
-      fit.rank = std::min(fit.rank, fit.features - (n - rank));
+      missing += n - rank;
     }
     w.array() *= member.scale.array() / static_cast<double>(count);
     fit.weights.segment(i * own, own) = w.head(own);
@@ -158,6 +186,7 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
                                            ? 1.0 / solution.reciprocal_condition
                                            : std::numeric_limits<double>::infinity());
   }
+  fit.rank = std::min(fit.samples, std::max<Index>(fit.features - missing, 0));
   return fit;
 }
 

@@ -8,6 +8,7 @@
 
 #include "expect_error.h"
 #include "linalg/dense.h"
+#include "random_numbers.h"
 
 namespace waggle {
 namespace {
@@ -17,8 +18,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 struct Data {
-  MatrixXd phi = MatrixXd::Random(8, 500), next = MatrixXd::Random(8, 500);
-  VectorXd rewards = VectorXd::Random(500);
+  RandomNumbers numbers;
+  MatrixXd phi = numbers.matrix(8, 500), next = numbers.matrix(8, 500);
+  VectorXd rewards = numbers.vector(500);
 
   TdMoments moments(Index first, Index count, double gamma) const {
     TdMoments result(8, gamma);
@@ -73,10 +75,11 @@ TEST(Td, SingularSystemsAreReportedAndSolvedByMinimumNorm) {
 }
 
 TEST(Td, AConstantFeatureIsAlmostUnpenalised) {
+  RandomNumbers numbers;
   // Rewards 5 for ever, a constant and noise: the value is 5/(1−γ) whatever the ridge.
-  MatrixXd phi = MatrixXd::Random(3, 2000);
+  MatrixXd phi = numbers.matrix(3, 2000);
   phi.row(2).setOnes();
-  MatrixXd next = MatrixXd::Random(3, 2000);
+  MatrixXd next = numbers.matrix(3, 2000);
   next.row(2).setOnes();
   TdMoments moments(3, 0.5);
   moments.add(phi, phi, next, VectorXd::Constant(2000, 5.0));
@@ -95,12 +98,31 @@ TEST(Td, TheRidgePathFromOneReductionEqualsTwentySolves) {
   }
 }
 
+TEST(Td, TheRankIsAtMostTheRowsThoughTheRidgeMakesTheSystemRegular) {
+  const Data data;
+  const std::vector<TdMoments> few{data.moments(0, 5, 0.5)};
+  const TdFit fit = solve_td(few, {.ridge = 1e-3});
+  EXPECT_FALSE(fit.singular);
+  EXPECT_EQ(fit.features, 8);
+  EXPECT_EQ(fit.rank, 5);
+  EXPECT_TRUE(fit.rank_deficient());
+  // Two members, each with fewer features than rows, but more together.
+  TdMoments member(4, 0.5);
+  const auto phi = data.phi.topRows(4).leftCols(5);
+  member.add(phi, phi, data.next.topRows(4).leftCols(5), data.rewards.head(5));
+  const TdFit both = solve_td_ensemble({{member}, {member}}, {.ridge = 1e-3}, 0);
+  EXPECT_EQ(both.features, 8);
+  EXPECT_EQ(both.rank, 5);
+  EXPECT_EQ(solve_td({data.moments(0, 500, 0.5)}, {.ridge = 1e-3}).rank, 8);
+}
+
 TEST(Td, CrossValidationFindsMoreRidgeForMoreNoise) {
+  RandomNumbers numbers;
   // φ' independent of φ and zero weights wanted for most features: noise asks for shrinkage.
   std::vector<double> chosen;
   for (const double noise : {0.0, 3.0}) {
-    const MatrixXd phi = MatrixXd::Random(40, 400);
-    VectorXd rewards = 2.0 * phi.row(0).transpose() + noise * VectorXd::Random(400);
+    const MatrixXd phi = numbers.matrix(40, 400);
+    VectorXd rewards = 2.0 * phi.row(0).transpose() + noise * numbers.vector(400);
     std::vector<TdMoments> folds;
     for (Index f = 0; f < 5; ++f) {
       TdMoments& fold = folds.emplace_back(40, 0.3);

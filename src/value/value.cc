@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <waggle/value.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 #include "value/equations.h"
 
 namespace waggle {
@@ -19,7 +21,7 @@ void ValueOptions::validate() const {
   require(trace >= 0.0 && trace <= 1.0, "trace = {}: must be in [0, 1]", trace);
   require(trace == 0.0 || method == Method::lstd, "trace = {}: only LSTD has eligibility traces",
           trace);
-  require(washout >= 0, "washout = {}: must not be negative", washout);
+  require(washout_rows() >= 0, "washout = {}: must not be negative", washout_rows());
 }
 
 namespace {
@@ -29,19 +31,83 @@ Index washed_out(const StateBlock& block, Index washout) {
   return std::clamp<Index>(washout - block.first_in_episode, 0, block.states.cols() - 1);
 }
 
+void require_weights(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights) {
+  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
+          weights.size(), reservoir.features());
+}
+
 void require_rows(Index rows, Index washout, Index of) {
   require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
 }
 
 }  // namespace
 
+RewardScale RewardScale::of(const ExperienceSummary& summary, const ReservoirSystem& reservoir,
+                            bool centre) {
+  RewardScale scale;
+  const double deviation = summary.ranges.deviation[0];
+  const double size = deviation > 0.0 ? deviation : std::abs(summary.ranges.mean[0]);
+  if (size > 0.0) scale.unit = std::exp2(std::round(std::log2(size)));
+  if (centre && summary.terminated == 0 && reservoir.constant_feature() >= 0) {
+    scale.offset = summary.ranges.mean[0];
+  }
+  return scale;
+}
+
+ValueRange value_bounds(double lowest_reward, double highest_reward, double discount,
+                        bool terminates) {
+  require(std::isfinite(lowest_reward) && std::isfinite(highest_reward) &&
+              lowest_reward <= highest_reward,
+          "rewards from {} to {}: must be finite and in order", lowest_reward, highest_reward);
+  require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
+  ValueRange bounds{lowest_reward / (1.0 - discount), highest_reward / (1.0 - discount)};
+  if (terminates) {
+    bounds.lowest = std::min(bounds.lowest, 0.0);
+    bounds.highest = std::max(bounds.highest, 0.0);
+  }
+  return bounds;
+}
+
+double excess(const ValueRange& values, const ValueRange& bounds) {
+  // Written so that NaN counts as outside.
+  if (values.lowest >= bounds.lowest && values.highest <= bounds.highest) return 0.0;
+  const double beyond = std::max(bounds.lowest - values.lowest, values.highest - bounds.highest);
+  const double share = beyond / (bounds.highest - bounds.lowest);
+  return std::isnan(share) ? std::numeric_limits<double>::infinity() : share;
+}
+
+ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
+                       TrajectorySource& source, const Ref<const VectorXd>& weights,
+                       Index washout) {
+  require_weights(reservoir, weights);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  ValueRange range{infinity, -infinity};
+  Index count = 0;
+  Index rows = 0;
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+    rows += block.steps();
+    const Index skipped = washed_out(block, washout);
+    const Index judged = block.steps() - skipped;
+    if (judged == 0) return;
+    features.resize(reservoir.features(), judged);
+    reservoir.map_features(block.states.middleCols(skipped, judged), features);
+    const VectorXd values = features.transpose() * weights;
+    const bool finite = values.allFinite();
+    range.lowest = finite ? std::min(range.lowest, values.minCoeff()) : -infinity;
+    range.highest = finite ? std::max(range.highest, values.maxCoeff()) : infinity;
+    count += judged;
+  });
+  require_rows(count, washout, rows);
+  return range;
+}
+
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
                      Index washout) {
-  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
-          weights.size(), reservoir.features());
-  double sum = 0.0;
-  Index count = 0;
+  require_weights(reservoir, weights);
+  RootMeanSquare errors;
   Index rows = 0;
   MatrixXd features;
   VectorXd state = VectorXd::Zero(reservoir.units());
@@ -52,13 +118,11 @@ double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout
     rows += block.steps();
     for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
       const double next = block.terminated(i) ? 0.0 : values[i + 1];
-      const double error = block.reward(i) + discount * next - values[i];
-      sum += error * error;
-      ++count;
+      errors.add(block.reward(i) + discount * next - values[i]);
     }
   });
-  require_rows(count, washout, rows);
-  return std::sqrt(sum / static_cast<double>(count));
+  require_rows(errors.count(), washout, rows);
+  return errors.value();
 }
 
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
@@ -84,24 +148,28 @@ TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout
 }
 
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                   TrajectorySource& source, const ValueOptions& options) {
+                   TrajectorySource& source, const ValueOptions& options,
+                   const RewardScale& rewards) {
   options.validate();
-  ValueEquations equations(reservoir, options, source);
+  ValueEquations equations(reservoir, options, source, rewards);
   ValueFit fit;
   fit.state = VectorXd::Zero(reservoir.units());
   Index seen = 0;
   for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
     seen += block.steps();
-    for (Index i = washed_out(block, options.washout); i + 1 < block.states.cols(); ++i) {
-      equations.add(block.states.col(i), block.reward(i), block.states.col(i + 1),
-                    block.terminated(i), block.first_in_episode + i == options.washout);
+    for (Index i = washed_out(block, options.washout_rows()); i + 1 < block.states.cols(); ++i) {
+      equations.add({.state = block.states.col(i),
+                     .reward = block.reward(i),
+                     .next = block.states.col(i + 1),
+                     .terminated = block.terminated(i),
+                     .starts_episode = block.first_in_episode + i == options.washout_rows()});
     }
   });
-  require_rows(equations.rows(), options.washout, seen);
+  require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
   if (options.method == Method::lstd) {
-    fit.diagnostics.residual =
-        bellman_error(reservoir, layout, source, fit.weights, options.discount, options.washout);
+    fit.diagnostics.residual = bellman_error(reservoir, layout, source, fit.weights,
+                                             options.discount, options.washout_rows());
   }
   return fit;
 }

@@ -3,11 +3,14 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include <waggle/bee_world.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
 #include <waggle/value.h>
 
 #include "expect_error.h"
+#include "plain_learner.h"
+#include "random_numbers.h"
 #include "toy.h"
 
 namespace waggle {
@@ -53,13 +56,14 @@ TEST_P(EveryMethod, TruncatedEpisodesKeepTheirValue) {
 }
 
 TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
+  RandomNumbers numbers;
   Trajectory trajectory(1, 1);
   for (int k = 0; k < 600; ++k) {
-    trajectory.append(std::sin(0.3 * k), VectorXd::Random(1), VectorXd::Random(1),
+    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
                       k == 299 ? EpisodeEnd::terminated : EpisodeEnd::none);
   }
   const InputLayout layout{.reward = true, .observation_size = 1};
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 15, .seed = 2}, 3);
+  const EchoStateNetwork reservoir(plain_reservoir(15, 2), 3);
   const double gamma = 0.7, ridge = 1e-4;
   const Index washout = 10;
   const ValueFit fit = fit_value(reservoir, layout, trajectory,
@@ -93,11 +97,12 @@ TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
 }
 
 TEST_P(EveryMethod, ScalingRewardsScalesValues) {
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 15}, 2);
+  RandomNumbers numbers;
+  const EchoStateNetwork reservoir(plain_reservoir(15), 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
   Trajectory one(1, 1), hundred(1, 1);
   for (int k = 0; k < 300; ++k) {
-    const VectorXd a = VectorXd::Random(1), o = VectorXd::Random(1);
+    const VectorXd a = numbers.vector(1), o = numbers.vector(1);
     one.append(o[0], a, o);
     hundred.append(100.0 * o[0], a, o);
   }
@@ -111,13 +116,14 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
                          testing::Values(Method::bellman_residual, Method::lstd));
 
 TEST(Lstd, TracesSolveTheirOwnEquation) {
+  RandomNumbers numbers;
   Trajectory trajectory(1, 1);
   for (int k = 0; k < 700; ++k) {
-    trajectory.append(std::sin(0.3 * k), VectorXd::Random(1), VectorXd::Random(1),
+    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
                       k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
   }
   const InputLayout layout{.reward = false, .observation_size = 1};
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 12, .seed = 2}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(12, 2), 2);
   const double gamma = 0.8, trace = 0.6;
   const ValueFit fit =
       fit_value(reservoir, layout, trajectory,
@@ -156,15 +162,17 @@ EchoStateNetwork member_of(const EchoStateNetwork& ensemble, Index member) {
 }
 
 TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
+  RandomNumbers numbers;
   Trajectory trajectory(1, 1);
   for (int k = 0; k < 700; ++k) {
-    trajectory.append(std::sin(0.3 * k), VectorXd::Random(1), VectorXd::Random(1),
+    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
                       k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
   }
   const InputLayout layout{.reward = false, .observation_size = 1};
   const Index n = 12, linear = 3;  // two inputs and the constant
-  const EchoStateNetwork ensemble(
-      ReservoirOptions{.units = n, .members = 3, .direct_inputs = true, .seed = 2}, 2);
+  ReservoirOptions drawn = plain_reservoir(n, 2);
+  drawn.direct_inputs = true;
+  const EchoStateNetwork ensemble(drawn, 2, 3);
   for (const double trace : {0.0, 0.6}) {
     ValueOptions options{.discount = 0.8, .trace = trace, .washout = 5};
     const double chosen =
@@ -190,11 +198,12 @@ TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
 }
 
 TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
+  RandomNumbers numbers;
   Trajectory trajectory(1, 1);
   for (int k = 0; k < 300; ++k)
-    trajectory.append(std::sin(k), VectorXd::Random(1), VectorXd::Random(1));
+    trajectory.append(std::sin(k), numbers.vector(1), numbers.vector(1));
   const InputLayout layout{.reward = false, .observation_size = 1};
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 12, .seed = 2}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(12, 2), 2);
   const ValueFit fit = fit_value(reservoir, layout, trajectory, {.solve = {1e-3}});
   const VectorXd v = values_along(reservoir, layout, trajectory, VectorXd::Zero(12), fit.weights);
   VectorXd after(300);  // the last row is bootstrapped from the state it leads to
@@ -204,7 +213,7 @@ TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
 }
 
 TEST(Value, BadInputIsNamed) {
-  const EchoStateNetwork reservoir(ReservoirOptions{.units = 5}, 2);
+  const EchoStateNetwork reservoir(plain_reservoir(5), 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
   Trajectory trajectory(1, 1);
   const auto fit = [&](const ValueOptions& options) {
@@ -224,6 +233,129 @@ TEST(Value, BadInputIsNamed) {
   expect_error([&] { fit_value(reservoir, other, trajectory, {}); }, "2 input channels", "3");
   expect_error([&] { fit_value(reservoir, {}, trajectory, {}); }, "observations of size 1");
 }
+
+TEST(Value, TheRangeOfTheRidgeIsTheOneAskedFor) {
+  BeeWorld bees;
+  Simulation simulation(bees, 2);
+  UniformPolicy random(simulation.spec().actions);
+  const InputLayout layout = InputLayout::of(simulation.spec());
+  const Trajectory log = simulation.run(random, {.steps = 500}).trajectory;
+  Trajectory noise(1, 0);
+  RandomNumbers numbers;
+  for (Index k = 0; k < 500; ++k) {
+    noise.append(numbers.vector(1)[0], numbers.vector(1), VectorXd(0));
+  }
+  const EchoStateNetwork network({.units = 30}, layout.size());
+  for (const Method method : {Method::lstd, Method::bellman_residual}) {
+    const auto fit = [&](const Trajectory& experience, double smallest, double largest) {
+      const ValueOptions options{
+          .method = method,
+          .solve = {.choose = true, .smallest = smallest, .largest = largest},
+          .washout = 1};
+      return fit_value(network, layout, experience, options).diagnostics;
+    };
+    // Bee World's reward is known but for the random moves: a λ of the features' own size is far
+    // too much. In noise there is nothing to be known, and no λ is enough.
+    const FitDiagnostics much = fit(log, 1.0, 100.0);
+    EXPECT_EQ(much.ridge_path.size(), 20u);
+    EXPECT_NEAR(much.ridge_path.front().ridge, 1.0, 1e-12);
+    EXPECT_NEAR(much.ridge_path.back().ridge, 100.0, 1e-9);
+    EXPECT_EQ(much.ridge_edge(), RidgeEdge::smallest);
+    EXPECT_EQ(fit(noise, 1e-8, 1e-4).ridge_edge(), RidgeEdge::largest);
+    // One row cannot be cross-validated by folds; what is taken instead is in the range too.
+    Trajectory two(1, 0);
+    two.append(log, 0, 2);
+    if (method == Method::lstd) EXPECT_NEAR(fit(two, 10.0, 100.0).relative_ridge, 10.0, 1e-9);
+  }
+}
+
+TEST(Value, BoundsAreWhatRewardsCanAddUpTo) {
+  const ValueRange bounds = value_bounds(-1.0, 3.0, 0.75, false);
+  EXPECT_DOUBLE_EQ(bounds.lowest, -4.0);
+  EXPECT_DOUBLE_EQ(bounds.highest, 12.0);
+  // An episode may be over at any time, with nothing to come.
+  EXPECT_EQ(value_bounds(1.0, 3.0, 0.5, false).lowest, 2.0);
+  EXPECT_EQ(value_bounds(1.0, 3.0, 0.5, true).lowest, 0.0);
+  EXPECT_EQ(value_bounds(-3.0, -1.0, 0.5, false).highest, -2.0);
+  EXPECT_EQ(value_bounds(-3.0, -1.0, 0.5, true).highest, 0.0);
+  EXPECT_EQ(excess({-4.0, 12.0}, bounds), 0.0);
+  EXPECT_EQ(excess({1.0, 2.0}, bounds), 0.0);
+  EXPECT_DOUBLE_EQ(excess({-4.0, 16.0}, bounds), 0.25);
+  EXPECT_DOUBLE_EQ(excess({-12.0, 14.0}, bounds), 0.5);
+  EXPECT_EQ(excess({NAN, 0.0}, bounds), INFINITY);
+  EXPECT_EQ(excess({-INFINITY, INFINITY}, bounds), INFINITY);
+  const ValueRange point = value_bounds(1.0, 1.0, 0.5, false);
+  EXPECT_EQ(excess({2.0, 2.0}, point), 0.0);
+  EXPECT_EQ(excess({2.0, 2.5}, point), INFINITY);
+  expect_error([] { value_bounds(2.0, 1.0, 0.5, false); }, "rewards from 2 to 1");
+  expect_error([] { value_bounds(NAN, 1.0, 0.5, false); }, "rewards from nan");
+  expect_error([] { value_bounds(0.0, 1.0, 1.0, false); }, "discount = 1");
+}
+
+TEST(Value, TheRangeAlongExperienceLeavesTheWashoutOut) {
+  const InputLayout layout{.reward = false, .action_size = 1, .observation_size = 1};
+  const toy::FadingObservations reservoir(2, 2);
+  Trajectory log(1, 1);
+  for (const int cell : {0, 1, 0, 0, 1, 1, 1}) {
+    log.append(0.0, VectorXd::Zero(1), VectorXd::Constant(1, cell));
+  }
+  const Eigen::Vector2d weights(1.0, -2.0);
+  const VectorXd values = values_along(reservoir, layout, log, VectorXd::Zero(2), weights);
+  for (const Index washout : {0, 2, 5}) {
+    const ValueRange range = value_range(reservoir, layout, log, weights, washout);
+    EXPECT_EQ(range.lowest, values.tail(7 - washout).minCoeff());
+    EXPECT_EQ(range.highest, values.tail(7 - washout).maxCoeff());
+  }
+  EXPECT_EQ(value_range(reservoir, layout, log, INFINITY * weights).highest, INFINITY);
+  expect_error([&] { value_range(reservoir, layout, log, weights, 7); }, "washout = 7");
+  expect_error([&] { value_range(reservoir, layout, log, VectorXd(3)); }, "weights have size 3");
+}
+
+/// What is learnt from rewards in another unit is the same, in that unit: to the bit if the unit is
+/// a power of two, however large or small, and to rounding if it is not.
+class EveryUnitOfReward : public testing::TestWithParam<Method> {};
+
+TEST_P(EveryUnitOfReward, GivesTheSameValueInThatUnit) {
+  BeeWorld bees;
+  Simulation simulation(bees, 2, 100);
+  UniformPolicy random(simulation.spec().actions);
+  const Trajectory log = simulation.run(random, {.steps = 900}).trajectory;
+  const auto in_units_of = [&](double unit) {
+    Trajectory scaled(1, 0);
+    for (Index k = 0; k < log.steps(); ++k) {
+      scaled.append(unit * log.rewards()[k], log.actions().col(k), log.observations().col(k),
+                    log.end(k));
+    }
+    return scaled;
+  };
+  const InputLayout layout = InputLayout::of(simulation.spec());
+  // The reward is an input too, so that its scale is measured and folded into the network.
+  const EchoStateNetwork drawn({.units = 30}, layout.size(), 2);
+  const auto fit = [&](const Trajectory& experience) {
+    const EchoStateNetwork network = drawn.with_input_scaling(measure_inputs(layout, experience));
+    return fit_value(network, layout, experience, {.method = GetParam()});
+  };
+  const ValueFit plain = fit(log);
+  EXPECT_GT(plain.diagnostics.residual, 0.0);
+  for (const double unit : {0x1p-600, 0x1p-20, 0x1p30, 0x1p600}) {
+    const ValueFit scaled = fit(in_units_of(unit));
+    EXPECT_EQ(scaled.weights, unit * plain.weights) << unit;
+    EXPECT_EQ(scaled.diagnostics.residual, unit * plain.diagnostics.residual) << unit;
+    EXPECT_EQ(scaled.diagnostics.relative_ridge, plain.diagnostics.relative_ridge) << unit;
+    EXPECT_EQ(scaled.diagnostics.rank, plain.diagnostics.rank) << unit;
+  }
+  for (const double unit : {1e-170, 1e170}) {
+    const ValueFit scaled = fit(in_units_of(unit));
+    EXPECT_LT((scaled.weights / unit - plain.weights).norm(), 1e-6 * plain.weights.norm()) << unit;
+    EXPECT_NEAR(scaled.diagnostics.residual / unit, plain.diagnostics.residual, 1e-9) << unit;
+    EXPECT_NEAR(scaled.diagnostics.relative_ridge, plain.diagnostics.relative_ridge,
+                1e-9 * plain.diagnostics.relative_ridge)
+        << unit;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryUnitOfReward,
+                         testing::Values(Method::lstd, Method::bellman_residual));
 
 }  // namespace
 }  // namespace waggle

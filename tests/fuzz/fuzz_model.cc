@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     waggle::GreedyPolicy policy = model.policy();
     waggle::Percept percept;
     percept.observation.setOnes(model.environment.observation_size());
-    Eigen::VectorXd action(model.actions.size());
+    Eigen::VectorXd action(model.controller.actions.size());
     waggle::Draws draws = waggle::Random(0).at(waggle::Purpose::policy);
     for (int step = 0; step < 3; ++step) policy.act(percept, draws, action);
   } catch (const waggle::Error&) {  // refused

@@ -5,11 +5,12 @@ import {dirname, join} from 'node:path';
 
 import {type Browser, type Locator, type Page, chromium} from 'playwright-core';
 
+import {chromium as executablePath} from './chromium';
 import {program} from './waggle';
 
 export function launch(): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
       '--disable-background-networking', '--disable-component-update'],
   });

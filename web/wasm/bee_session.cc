@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include <waggle/presets.h>
+#include <waggle/states.h>
+
 #include "core/check.h"
 
 namespace waggle::playground {
@@ -12,60 +15,56 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kGhostSteps = 2000;   // of the ghost's flight at a time
+constexpr int kGhostSteps = 2000;     // of the ghost's flight at a time
 constexpr int kGhostGrid = 1000;      // c in steps of 0.001 is then a whole number of cells
 constexpr Index kRecentSteps = 1000;  // at leak 0.1 what is older weighs 1e-45
 
 /// Throws Error unless the learner is one the page may ask for.
-void validate(const BeeLearner& learner) {
+const BeeLearner& validated(const BeeLearner& learner) {
   require(learner.units >= 1 && learner.units <= 1000, "units = {}: must be in [1, 1000]",
           learner.units);
   require(learner.experience >= 100 && learner.experience <= BeeSession::kMostSteps,
           "experience = {}: must be in [100, {}]", learner.experience, BeeSession::kMostSteps);
-  learn_options(learner, 0).validate();
+  fit_options(learner, 0).validate();
+  return learner;
+}
+
+reference::OptimalFlightOptions ghost_options(const BeeWorldOptions& world, double discount) {
+  return {.world = world, .discount = discount, .steps = kGhostSteps, .grid = kGhostGrid};
 }
 
 }  // namespace
 
-LearnOptions learn_options(const BeeLearner& learner, std::uint64_t seed) {
-  LearnOptions options;
-  options.steps = learner.experience;
-  options.reservoir = {.units = learner.units,
-                       .slowest_leak = 0.1,
-                       .recurrent_scaling = 1.0,
-                       .input_scaling = 1.5,
-                       .bias_scaling = 1.0,
-                       .orthogonal = true,
-                       .operator_norm = learner.memory,
-                       .direct_inputs = true,
-                       .seed = seed};
-  options.value = {.discount = learner.discount,
-                   .solve = {.ridge = learner.ridge, .scale = RidgeScale::relative},
-                   .washout = 30};
-  options.greedy.smoothing = 0.3;
+FitOptions fit_options(const BeeLearner& learner, std::uint64_t seed) {
+  FitOptions options = presets::iterated().fit;
+  options.sweeps = 0;  // one solve
+  options.reservoir.units = learner.units;
+  options.reservoir.input_scaling = 1.5;
+  options.reservoir.operator_norm = learner.memory;
+  options.reservoir.seed = seed;
+  options.value.discount = learner.discount;
+  options.value.solve.ridge = learner.ridge;
   return options;
 }
 
 /// Lets a policy act and writes down what a page wants to see of each step.
 class BeeSession::Watch final : public Policy {
  public:
-  /// The first step goes to this column.
-  Watch(BeeSession& session, Policy& policy, Index column)
-      : session_(session), policy_(policy), column_(column) {}
+  Watch(BeeSession& session, Policy& policy) : session_(session), policy_(policy) {}
 
   void begin_episode() override { policy_.begin_episode(); }
 
   void act(const Percept& percept, Draws& draws, Eigen::Ref<VectorXd> action) override {
     policy_.act(percept, draws, action);
-    const Index ghost = session_.time_ - session_.ghost_start_;
+    const reference::EndlessFlight::Step ghost = session_.ghost_.next();
     auto row = session_.rows_.col(column_);
     row[position] = session_.world_.position();
     row[nectar] = percept.reward;
     row[move] = action[0];
     row[value] =
         session_.policy_ ? session_.policy_->value() : std::numeric_limits<double>::quiet_NaN();
-    row[ghost_position] = session_.ghost_.positions[ghost];
-    row[ghost_nectar] = session_.ghost_.nectar[ghost];
+    row[ghost_position] = ghost.position;
+    row[ghost_nectar] = ghost.nectar;
     for (Index i = 0; i < kCells; ++i) {
       session_.field_(i, column_) =
           waggle::nectar(session_.world_options_, (static_cast<double>(i) + 0.5) / kCells,
@@ -78,51 +77,29 @@ class BeeSession::Watch final : public Policy {
  private:
   BeeSession& session_;
   Policy& policy_;
-  Index column_;
+  Index column_ = 0;  // of this step
 };
 
 BeeSession::BeeSession(const BeeWorldOptions& world, const BeeLearner& learner, std::uint64_t seed)
     : world_options_(world),
-      learner_(learner),
+      learner_(validated(learner)),
       seed_(seed),
       world_(world),
       simulation_(world_, seed),
       random_(simulation_.spec().actions),
       experience_(1, 0),
-      recent_(1, 0) {
-  validate(learner);
-  extend_ghost(0);
-  optimum_ = ghost_.mean_nectar;
-}
+      recent_(1, 0),
+      ghost_(ghost_options(world, learner.discount)),
+      optimum_(ghost_.stretch().mean_nectar) {}
 
 BeeSession::~BeeSession() = default;
 
 void BeeSession::set_learner(const BeeLearner& learner) {
-  validate(learner);
-  const bool new_discount = learner.discount != learner_.discount;
+  const bool new_discount = validated(learner).discount != learner_.discount;
   learner_ = learner;
   if (!new_discount) return;
-  optimum_ = reference::optimal_flight({.world = world_options_,
-                                        .discount = learner.discount,
-                                        .steps = static_cast<int>(kGhostSteps),
-                                        .grid = kGhostGrid})
-                 .mean_nectar;
-  extend_ghost(time_);
-}
-
-/// Makes the ghost's flight begin at step `from`, where the last one has led to.
-void BeeSession::extend_ghost(Index from) {
-  BeeWorldOptions world = world_options_;
-  if (from > 0) {
-    const Index last = std::min(from - ghost_start_, ghost_.positions.size()) - 1;
-    world.start = last >= 0 ? ghost_.positions[last] + ghost_.moves[last] : ghost_.positions[0];
-  }
-  ghost_ = reference::optimal_flight({.world = world,
-                                      .discount = learner_.discount,
-                                      .steps = static_cast<int>(kGhostSteps),
-                                      .grid = kGhostGrid,
-                                      .start_time = static_cast<double>(from)});
-  ghost_start_ = from;
+  optimum_ = reference::optimal_flight(ghost_options(world_options_, learner.discount)).mean_nectar;
+  ghost_.set_discount(learner.discount);
 }
 
 void BeeSession::fly(Flight flight, Index steps) {
@@ -132,14 +109,8 @@ void BeeSession::fly(Flight flight, Index steps) {
   rows_.resize(column_count, steps);
   field_.resize(kCells, steps);
   if (policy_ && flight != flying_) take_over(flight, policy_->state());
-  for (Index done = 0; done < steps;) {
-    const Index ghost_end = ghost_start_ + ghost_.positions.size();
-    if (time_ == ghost_end) extend_ghost(time_);
-    const Index count = std::min(steps - done, ghost_start_ + ghost_.positions.size() - time_);
-    Watch watch(*this, policy_ ? static_cast<Policy&>(*policy_) : random_, done);
-    remember(flight, simulation_.run(watch, {.steps = count}).trajectory);
-    done += count;
-  }
+  Watch watch(*this, policy_ ? static_cast<Policy&>(*policy_) : random_);
+  remember(flight, simulation_.run(watch, {.steps = steps}).trajectory);
 }
 
 void BeeSession::remember(Flight flight, const Trajectory& flown) {
@@ -165,8 +136,7 @@ void BeeSession::take_over(Flight flight, VectorXd state) {
   const Exploration exploration = {.epsilon = flight == Flight::random      ? 1.0
                                               : flight == Flight::exploring ? 0.1
                                                                             : 0.0};
-  policy_.emplace(learnt_->reservoir, learnt_->layout, learnt_->actions, learnt_->value.weights,
-                  learnt_->options.greedy, std::move(state), exploration);
+  policy_.emplace(learnt_->controller, exploration, std::move(state));
   flying_ = flight;
 }
 
@@ -175,16 +145,17 @@ void BeeSession::learn() {
   const Index count = std::min(learner_.experience, experience_.steps());
   Trajectory log(1, 0);
   log.append(experience_, experience_.steps() - count, count);
-  learnt_ = learn_from_log(simulation_.spec(), log, learn_options(learner_, seed_));
+  learnt_ = learn_from_log(simulation_.spec(), log, fit_options(learner_, seed_));
   // The new network has to remember what the bee has just seen.
-  VectorXd state = VectorXd::Zero(learnt_->reservoir->units());
-  for_each_block(*learnt_->reservoir, learnt_->layout, recent_, state, [](const StateBlock&) {});
+  VectorXd state = VectorXd::Zero(learnt_->controller.reservoir->units());
+  for_each_block(*learnt_->controller.reservoir, learnt_->controller.layout, recent_, state,
+                 [](const StateBlock&) {});
   take_over(flying_, std::move(state));
 }
 
 void BeeSession::copy_memory(VectorXd& memory) const {
   if (policy_) {
-    memory = policy_->state().head(learnt_->reservoir->nonlinear_units());
+    memory = policy_->state().head(learnt_->controller.network()->nonlinear_units());
   } else {
     memory.resize(0);
   }
@@ -192,7 +163,7 @@ void BeeSession::copy_memory(VectorXd& memory) const {
 
 double BeeSession::residual() const {
   require(has_learnt(), "nothing was learnt yet");
-  return learnt_->value.diagnostics.residual;
+  return learnt_->diagnostics.residual;
 }
 
 }  // namespace waggle::playground

@@ -22,7 +22,7 @@ struct BeeLearner {
 };
 
 /// The options of the library these stand for.
-LearnOptions learn_options(const BeeLearner& learner, std::uint64_t seed);
+FitOptions fit_options(const BeeLearner& learner, std::uint64_t seed);
 
 /// Who chooses the moves.
 enum class Flight {
@@ -77,7 +77,6 @@ class BeeSession {
  private:
   class Watch;
 
-  void extend_ghost(Eigen::Index from);
   /// Goes on by what was learnt, remembering `state`, exploring as the flight asks.
   void take_over(Flight flight, Eigen::VectorXd state);
   void remember(Flight flight, const Trajectory& flown);
@@ -97,10 +96,8 @@ class BeeSession {
   std::optional<GreedyPolicy> policy_;  // once something was learnt
   Flight flying_ = Flight::random;      // as which policy_ explores
 
-  // The ghost's flight, from `ghost_start_` on.
-  reference::OptimalFlight ghost_;
-  Eigen::Index ghost_start_ = 0;
-  double optimum_ = 0.0;
+  reference::EndlessFlight ghost_;
+  double optimum_;
 
   Eigen::MatrixXd rows_, field_;
 };

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <waggle/presets.h>
+
 #include "core/check.h"
 
 namespace waggle::playground {
@@ -25,28 +27,15 @@ std::unique_ptr<Policy> linear(double gain, double noise) {
   return std::make_unique<LinearPolicy>(MatrixXd::Constant(1, 1, gain), noise);
 }
 
-/// The learner `iterated` of experiments/market-maker.toml, with fewer units and steps: what a page
-/// can wait for.
+/// With fewer units, steps and rounds than an experiment: what a page can wait for.
 LearnOptions learn_options(std::uint64_t seed) {
-  LearnOptions options;
-  options.steps = 4000;
-  options.rounds = 10;
-  options.sweeps = 1;
-  options.final_sweeps = 4;
-  options.reweight = true;
-  options.reservoir = {.units = 100,
-                       .recurrent_scaling = 1.0,
-                       .input_scaling = 1.0,
-                       .bias_scaling = 1.5,
-                       .operator_norm = 0.2,
-                       .direct_inputs = true,
-                       .seed = seed};
-  options.value = {.discount = kDiscount,
-                   .solve = {.ridge = 2e-3, .scale = RidgeScale::relative},
-                   .washout = 30};
-  options.greedy.smoothing = 0.2;
-  options.action_limit = 3.0;  // three times the spread of π_0's own trades
-  options.exploration.noise = 0.5;
+  LearnOptions options = presets::iterated_noisy();
+  options.collect.steps = 4000;
+  options.collect.rounds = 10;
+  options.fit.reservoir.units = 100;
+  options.fit.reservoir.seed = seed;
+  options.fit.value.discount = kDiscount;
+  options.fit.action_limit = 3.0;  // three times the spread of π_0's own trades
   return options;
 }
 
@@ -95,8 +84,8 @@ void MarketSession::learn() {
   Market school(options_, seed_ + 1);
   const std::unique_ptr<Policy> first = linear(kInitial.gain, kInitial.noise);
   const Learnt result = waggle::learn(school.simulation, *first, learn_options(seed_));
-  policies_[learnt] = std::make_unique<GreedyPolicy>(result.policy());
-  divergence_limit_ = result.divergence_limit();
+  policies_[learnt] = std::make_unique<GreedyPolicy>(result.policy(Start::training_ended));
+  divergence_limit_ = result.divergence_limit;
   restart();
 }
 

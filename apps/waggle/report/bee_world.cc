@@ -82,7 +82,7 @@ ChartPlan flight_map(SectionBuilder& builder, const std::string& title, const Fi
 
 }  // namespace
 
-void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experiment) {
+void draw_bee_world(SectionBuilder& builder, const ordered_json& experiment) {
   const std::string learner = text_in(experiment, "learner");
   std::string best = text_in(builder.listing("best_flight"), "learner");
   if (best.empty()) best = "best learner";
@@ -123,7 +123,7 @@ void add_bee_world_figures(SectionBuilder& builder, const ordered_json& experime
                   "paper's picture does."},
                  {flight_map(builder, "as printed", reference, "printed_flow_position"),
                   flight_map(builder, "with its sign corrected", reference, "flow_position")});
-  const Reward reward{"mean_nectar", {"mean nectar per step"}};
+  const Reward reward = reward_of(experiment);
   add_ridge_path(builder, reward);
   add_learning_curves(builder, reward, {{best}});
 }

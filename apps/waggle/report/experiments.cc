@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/check.h"
+#include "experiment.h"
 #include "results.h"
 #include "sections.h"
 
@@ -11,58 +13,6 @@ namespace waggle::app {
 using nlohmann::ordered_json;
 
 namespace {
-
-struct Kind {
-  std::string title;
-  std::string text;
-};
-
-/// What an experiment is about, by its name.
-Kind kind_of(const ordered_json& experiment) {
-  const std::string name = text_in(experiment, "experiment");
-  const std::string timing = text_in(experiment, "timing");
-  static const std::map<std::string, Kind> kinds = {
-      {"bee-world",
-       {"Bee World",
-        "A bee on a circle tastes the nectar where it is, and nothing else. The nectar comes and "
-        "goes in time, so it must remember what it tasted and where it moved. It learns from 2,000 "
-        "random steps."}},
-      {"market-maker",
-       {"Market maker",
-        "A dealer pays for every trade and for the inventory it holds, which drifts at random. It "
-        "learns when to trade from 10,000 steps of a noisy policy."}},
-      {"bias",
-       {"What noise does to the paper's estimator",
-        "On features that can represent the value exactly, LSTD comes to the exact curvature of "
-        "the "
-        "value with more data, and the Bellman residual of the paper to another number."}},
-      {"convergence-theorem-1",
-       {"Theorem 1: least squares with memory",
-        "Errors of a regression on a filter's "
-        "states, against the steps seen and the features used."}},
-      {"convergence-theorem-2",
-       {"Theorem 2: values",
-        "Errors of the value of a fixed policy, against the steps seen and the "
-        "features used."}},
-      {"online-bee-world",
-       {"Learning online: Bee World",
-        "Algorithm 1 of the paper, one update for every step, plain, "
-        "with whitened features, and recursively, next to the solve over all steps at once."}},
-      {"online-market-maker",
-       {"Learning online: market maker", "The same for the value of the market maker's π_0."}},
-      {"online-control",
-       {"Learning while flying",
-        "The bee learns from every step as it makes it; a tenth of its moves "
-        "stay random."}},
-      {"forecasting",
-       {"Forecasting",
-        "The same reservoirs and the same solve, predicting time series instead of "
-        "values, next to figures measured with reservoirpy."}}};
-  const auto found = kinds.find(name);
-  Kind kind = found == kinds.end() ? Kind{name, ""} : found->second;
-  if (!timing.empty()) kind.title += ", reward on " + timing;
-  return kind;
-}
 
 std::string or_else(const std::string& text, const std::string& other) {
   return text.empty() ? other : text;
@@ -111,29 +61,25 @@ void add_notes(const ordered_json& experiment, std::vector<std::string>& notes) 
   const double seeds = number_in(experiment, "seeds").value_or(0);
   const std::string learner = text_in(experiment, "learner");
   if (diverged > 0) {
-    notes.push_back(fmt::format("'{}' lost the system for {} of {:.0f} seeds; they are left out.",
-                                learner, diverged, seeds));
+    notes.push_back(fmt::format("'{}' lost the system for {} of {}; {} left out.", learner,
+                                diverged, counted(seeds, "seed"),
+                                diverged == 1 ? "it is" : "they are"));
   }
   if (const double fits = number_in(experiment, "rank_deficient").value_or(0); fits > 0) {
-    notes.push_back(
-        fmt::format("'{}', {:.0f} of {:.0f} fits were rank deficient; the ridge decides the rest.",
-                    learner, fits, seeds));
+    notes.push_back(fmt::format("'{}', {:.0f} of {} {} rank deficient; the ridge decides the rest.",
+                                learner, fits, counted(seeds, "fit"), fits == 1 ? "was" : "were"));
   }
   for (const auto& [warning, count] : member_of(experiment, "warnings").items()) {
     notes.push_back(
-        fmt::format("'{}', {} of {:.0f} seeds: {}.", learner, count.dump(), seeds, warning));
+        fmt::format("'{}', {} of {}: {}.", learner, count.dump(), counted(seeds, "seed"), warning));
   }
-}
-
-/// The metric that tells learners apart.
-std::string main_metric(const ordered_json& experiment) {
-  return text_in(experiment, "experiment") == "bee-world" ? "mean_nectar" : "average_cost";
 }
 
 /// Every seed of every learner as a dot, their quartiles as a box, the paper's run and the optimum
 /// as lines.
 void add_distribution(SectionBuilder& builder, const std::vector<const ordered_json*>& learners) {
-  const std::string name = main_metric(*learners.front());
+  const Reward reward = reward_of(*learners.front());
+  const std::string& name = reward.column;
   Columns points{{"learner", "value"}, {{}, {}}};
   ordered_json names = ordered_json::array();
   for (const ordered_json* learner : learners) {
@@ -146,16 +92,15 @@ void add_distribution(SectionBuilder& builder, const std::vector<const ordered_j
     names.push_back(text_in(*learner, "learner"));
   }
   const ordered_json& metric = learners.front()->at("metrics").at(name);
-  const bool bees = name == "mean_nectar";
   builder.figure(
       {"seeds", learners.size() > 1 ? "Every learner, every seed" : "Every seed", "",
        fmt::format("Each dot is one seed, the box holds the middle half of them. {} Further {} is "
                    "better; the optimum cannot be beaten but by chance in a finite run.",
                    number_in(metric, "paper") ? "The paper prints one run." : "",
-                   bees ? "right" : "left")},
+                   reward.higher_is_better ? "right" : "left")},
       {{"", {}, [&](const std::vector<Loaded>&) {
           const std::string data = builder.dataset("seeds", points);
-          const Axis x{bees ? "mean nectar per step" : "average cost per step"};
+          const Axis x{reward.axis.title};
           // The learner's name from its place: datasets hold numbers only.
           const ordered_json name_of = {
               {{"calculate", names.dump(-1, ' ', true) + "[datum.learner]"}, {"as", "name"}}};
@@ -196,17 +141,6 @@ void add_distribution(SectionBuilder& builder, const std::vector<const ordered_j
         }}});
 }
 
-void add_figures(SectionBuilder& builder, const ordered_json& experiment) {
-  const std::string name = text_in(experiment, "experiment");
-  if (name == "bee-world") add_bee_world_figures(builder, experiment);
-  if (name == "market-maker") add_market_maker_figures(builder, experiment);
-  if (name == "bias") add_bias_figures(builder);
-  if (name.rfind("convergence", 0) == 0) add_convergence_figures(builder, experiment);
-  if (name.rfind("online", 0) == 0) add_online_figures(builder, experiment);
-  if (name == "forecasting") add_forecasting_figures(builder);
-  if (name == "bee-world" || name == "market-maker") add_distribution(builder, {&experiment});
-}
-
 std::string folder_name(const ordered_json& experiment) {
   const std::string timing = text_in(experiment, "timing");
   return text_in(experiment, "experiment") + (timing.empty() ? "" : "-" + timing);
@@ -214,11 +148,10 @@ std::string folder_name(const ordered_json& experiment) {
 
 void add_experiment(Document& document, const ordered_json& results, const ordered_json& experiment,
                     const std::filesystem::path& folder) {
-  const Kind kind = kind_of(experiment);
   SectionBuilder builder(document, folder_name(experiment), folder,
                          member_of(experiment, "figures"));
-  builder.section.title = kind.title;
-  builder.section.text = kind.text;
+  builder.section.title = text_in(experiment, "title");
+  builder.section.text = text_in(experiment, "text");
   if (const auto seed = number_in(experiment, "figure_seed")) {
     builder.section.text += fmt::format(
         " The flights and runs drawn are those of seed {:g}, the median of the seeds run.", *seed);
@@ -228,7 +161,9 @@ void add_experiment(Document& document, const ordered_json& results, const order
   builder.section.options = member_of(experiment, "options");
   builder.section.tables.push_back(result_table(experiment));
   add_notes(experiment, builder.section.notes);
-  add_figures(builder, experiment);
+  const ResultKind* kind = find_result_kind(text_in(experiment, "experiment"));
+  if (kind != nullptr && kind->draw != nullptr) kind->draw(builder, experiment);
+  if (!reward_of(experiment).column.empty()) add_distribution(builder, {&experiment});
   builder.finish();
 }
 
@@ -249,13 +184,14 @@ void add_comparison(Document& document, const ordered_json& results,
     }
   }
   SectionBuilder builder(document, "compare-" + folder_name(first), folder, listed);
-  builder.section.title = kind_of(first).title + ": all learners";
+  builder.section.title = text_in(first, "title") + ": all learners";
   builder.section.text =
       "The same number of steps and the same size of reservoir for all of them. None knows the "
       "problem.";
   builder.section.command = text_in(results, "command");
   builder.section.version = text_in(results, "version");
-  const std::string name = main_metric(first);
+  const Reward reward = reward_of(first);
+  const std::string& name = reward.column;
   const ordered_json& metric = first.at("metrics").at(name);
   const ordered_json& labels = member_of(first, "labels");
   ReportTable table{fmt::format("{}, {}", or_else(text_in(labels, name), name), seeds_of(first)),
@@ -275,11 +211,7 @@ void add_comparison(Document& document, const ordered_json& results,
   table.rows.push_back({"exact optimum", shown(number_in(metric, "reference")), ""});
   builder.section.tables.push_back(std::move(table));
   add_distribution(builder, learners);
-  const bool bees = name == "mean_nectar";
-  if (!curves.empty()) {
-    add_learning_curves(
-        builder, {name, {bees ? "mean nectar per step" : "average cost per step", !bees}}, curves);
-  }
+  if (!curves.empty()) add_learning_curves(builder, reward, curves);
   builder.finish();
 }
 
@@ -290,16 +222,20 @@ void add_experiments(Document& document, const ordered_json& results,
   std::map<std::string, std::vector<const ordered_json*>> problems;
   std::vector<std::string> order;
   for (const ordered_json& experiment : results.at("experiments")) {
+    require(!text_in(experiment, "title").empty(),
+            "its results have no titles, as an older waggle wrote them; run its command again");
     auto& learners = problems[folder_name(experiment)];
     if (learners.empty()) order.push_back(folder_name(experiment));
     learners.push_back(&experiment);
   }
   for (const std::string& problem : order) {
     const auto& learners = problems[problem];
-    if (learners.size() == 1) {
-      add_experiment(document, results, *learners.front(), folder);
-    } else {
+    if (learners.size() > 1 && !reward_of(*learners.front()).column.empty()) {
       add_comparison(document, results, learners, folder);
+      continue;
+    }
+    for (const ordered_json* learner : learners) {
+      add_experiment(document, results, *learner, folder);
     }
   }
 }

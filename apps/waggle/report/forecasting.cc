@@ -4,8 +4,6 @@
 
 namespace waggle::app {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 ChartPlan prediction(const std::string& file) {
@@ -65,7 +63,7 @@ ChartPlan memory(const std::string& units) {
 
 }  // namespace
 
-void add_forecasting_figures(SectionBuilder& builder) {
+void draw_forecasting(SectionBuilder& builder, const nlohmann::ordered_json& /*result*/) {
   builder.figure({"mackey-glass", "Mackey–Glass, ten steps ahead", "",
                   "The prediction hides the series: its error, beside it, is tens of thousands "
                   "of times smaller."},
@@ -86,70 +84,6 @@ void add_forecasting_figures(SectionBuilder& builder) {
        "The share of a white-noise input that a linear readout recovers after a delay. The "
        "area is the memory capacity; no reservoir of n units has more than n."},
       {memory("100"), memory("300")});
-}
-
-void add_forecast(Document& document, const ordered_json& results,
-                  const std::filesystem::path& folder) {
-  SectionBuilder builder(document, "forecast", folder, member_of(results, "figures"));
-  const ordered_json& columns = member_of(results, "columns");
-  builder.section.title = "Forecast";
-  const auto steps = number_in(results, "horizon");
-  builder.section.text = fmt::format(
-      "Trained on {:g} rows, tested on the {:g} after them, {:g} step{} ahead.",
-      number_in(results, "trained").value_or(0), number_in(results, "tested").value_or(0),
-      steps.value_or(1), steps == 1.0 ? "" : "s");
-  builder.section.command = text_in(results, "command");
-  builder.section.version = text_in(results, "version");
-  builder.section.options = member_of(results, "options");
-  const bool tested = number_in(results, "tested").value_or(0) > 0;
-  const bool loop = number_in(results, "closed_loop").value_or(0) > 0;
-  ReportTable table{"Errors on the test part, beside persistence and a linear autoregression",
-                    {"model", "NRMSE", "R²"},
-                    {}};
-  if (loop) table.columns.insert(table.columns.end(), {"closed loop NRMSE", "steps within 0.4σ"});
-  for (const ordered_json& model : member_of(results, "models")) {
-    const ordered_json& score = member_of(model, "score");
-    table.rows.push_back({text_in(model, "name"), shown(number_in(score, "nrmse")),
-                          shown(number_in(score, "r_squared"))});
-    if (!loop) continue;
-    const ordered_json& free = member_of(model, "closed_loop");
-    const auto valid = number_in(free, "valid_steps");
-    table.rows.back().push_back(shown(number_in(free, "nrmse")));
-    table.rows.back().push_back(valid ? fmt::format("{:g}", *valid) : "");
-  }
-  builder.section.tables.push_back(std::move(table));
-  int index = 0;
-  for (const ordered_json& column : columns) {
-    if (!column.is_string()) continue;
-    const std::string name = column;
-    FigureFile file{"predictions", {"row", name}, 5000, true};
-    if (tested) file.columns.push_back(name + "_predicted");
-    if (loop) file.columns.push_back(name + "_closed_loop");
-    // Under names of our own: a column's may be anything, and Vega reads some as paths.
-    const std::string own = fmt::format("column_{}", ++index);
-    builder.figure(
-        {own, fmt::format("{} and its forecast", name), "",
-         loop ? "The free run is fed on its own predictions from the end of the training part; the "
-                "other forecasts see the series up to the step they start from."
-              : "Each forecast sees the series up to the step it starts from."},
-        {{"", {file}, [&](const std::vector<Loaded>& files) {
-            Columns shown{{"row", "series"},
-                          {files[0].columns.at("row"), files[0].columns.at(name)}};
-            std::vector<Layer> layers = {{"", "line", "row", "series", "series", colour::kExact}};
-            const auto add = [&](const std::string& field, const std::string& label,
-                                 const std::string& from, const char* colour) {
-              shown.names.push_back(field);
-              shown.values.push_back(files[0].columns.at(from));
-              layers.push_back({"", "line", "row", field, label, colour});
-            };
-            if (tested) add("forecast", "forecast", name + "_predicted", colour::kEstimate);
-            if (loop) add("free_run", "free run", name + "_closed_loop", colour::kOther);
-            const std::string data = builder.dataset(own, std::move(shown));
-            for (Layer& layer : layers) layer.data = data;
-            return layered({"row"}, {name}, layers, 280);
-          }}});
-  }
-  builder.finish();
 }
 
 }  // namespace waggle::app

@@ -104,7 +104,7 @@ ChartPlan stationary_histogram() {
 
 }  // namespace
 
-void add_market_maker_figures(SectionBuilder& builder, const ordered_json& experiment) {
+void draw_market_maker(SectionBuilder& builder, const ordered_json& experiment) {
   const bool arrival = text_in(experiment, "timing") == "arrival";
   builder.figure(
       {"value", "Value against inventory", "figure 4",
@@ -133,7 +133,7 @@ void add_market_maker_figures(SectionBuilder& builder, const ordered_json& exper
                   "The histogram of the inventory under the improved policy next to the exact "
                   "normal density under the optimal policy of the same reward timing."},
                  {stationary_histogram()});
-  const Reward reward{"average_cost", {"average cost per step", true}};
+  const Reward reward = reward_of(experiment);
   std::string best = text_in(builder.listing("learning_curve"), "learner");
   add_ridge_path(builder, reward);
   add_learning_curves(builder, reward, {{best.empty() ? "best learner" : best}});

@@ -33,4 +33,8 @@ std::string shown(const std::optional<double>& value) {
   return fmt::format("{:.3f}", *value);
 }
 
+std::string counted(double count, const std::string& thing) {
+  return fmt::format("{:.0f} {}{}", count, thing, count == 1.0 ? "" : "s");
+}
+
 }  // namespace waggle::app

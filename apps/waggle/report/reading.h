@@ -20,4 +20,7 @@ std::string text_in(const nlohmann::ordered_json& object, const std::string& key
 /// A number for a table: three decimals, or a power of ten where it is small or large.
 std::string shown(const std::optional<double>& value);
 
+/// "1 row", "2 rows".
+std::string counted(double count, const std::string& thing);
+
 }  // namespace waggle::app

@@ -14,8 +14,8 @@
 
 #include "core/check.h"
 #include "files/atomic_file.h"
+#include "files/json.h"
 #include "option_flags.h"
-#include "options/json.h"
 #include "pages.h"
 #include "sections.h"
 
@@ -95,21 +95,9 @@ std::string embeddable(const nlohmann::ordered_json& json) {
   return text;
 }
 
-void ReportCommand::run() const {
-  const std::string_view page = report_page();
-  require(!page.empty(),
-          "this waggle was built without its pages; configure it with -DWAGGLE_BUILD_WEB=ON");
-  require(std::filesystem::is_directory(directory), "'{}' is no directory", directory.string());
-  require(!out.empty() && !std::filesystem::is_directory(out), "--out '{}': must name a file",
-          out.string());
-  std::vector<std::filesystem::path> paths = find_files(directory);
-  require_output(out, paths);
-  std::erase_if(paths, [](const auto& path) { return path.filename() != "results.json"; });
-  require(!paths.empty(),
-          "'{}' has no results.json in it or below; write one, for example with `waggle reproduce "
-          "bee-world --out {}`",
-          directory.string(), directory.string());
-
+/// All that the files hold. What cannot be shown is a problem of the document's.
+Document read_results(const std::filesystem::path& directory,
+                      const std::vector<std::filesystem::path>& paths) {
   Document document;
   document.title = "waggle report";
   for (const auto& path : paths) {
@@ -132,6 +120,41 @@ void ReportCommand::run() const {
       document.sections[i].folder = printable(name.parent_path().string());
     }
   }
+  return document;
+}
+
+/// "2 sections, 5 figures (1 missing, with the reason in its place)".
+std::string summary(const Document& document) {
+  std::size_t figures = 0, missing = 0;
+  for (const Section& section : document.sections) {
+    for (const ReportFigure& figure : section.figures) {
+      ++(figure.charts.empty() ? missing : figures);
+    }
+  }
+  std::string text = fmt::format("{}, {}", counted(document.sections.size(), "section"),
+                                 counted(figures, "figure"));
+  if (missing == 0) return text;
+  return text + fmt::format(" ({} missing, with the reason in {} place)", missing,
+                            missing == 1 ? "its" : "their");
+}
+
+void ReportCommand::run() const {
+  const std::string_view page = report_page();
+  std::error_code none;  // what cannot be looked at is refused where it is read or written
+  require(std::filesystem::is_directory(directory, none), "'{}' is no directory",
+          directory.string());
+  require(!out.empty() && !std::filesystem::is_directory(out, none), "--out '{}': must name a file",
+          out.string());
+  std::vector<std::filesystem::path> paths = find_files(directory);
+  require_output(out, paths);
+  if (!out.has_parent_path()) require_writable_directory(std::filesystem::current_path());
+  std::erase_if(paths, [](const auto& path) { return path.filename() != "results.json"; });
+  require(!paths.empty(),
+          "'{}' has no results.json in it or below; write one, for example with `waggle reproduce "
+          "bee-world --out {}`",
+          directory.string(), directory.string());
+
+  const Document document = read_results(directory, paths);
   for (const std::string& problem : document.problems) fmt::print(stderr, "waggle: {}\n", problem);
   require(!document.sections.empty(), "nothing in '{}' can be shown", directory.string());
 
@@ -141,16 +164,8 @@ void ReportCommand::run() const {
   html += embeddable(to_json(document));
   html += page.substr(at + kPlaceholder.size());
   write_file(out, html);
-  std::size_t figures = 0, missing = 0;
-  for (const Section& section : document.sections) {
-    for (const ReportFigure& figure : section.figures) {
-      ++(figure.charts.empty() ? missing : figures);
-    }
-  }
-  print(fmt::format(
-      "{}: {} sections, {} figures{}, {:.1f} MB\n", out.string(), document.sections.size(), figures,
-      missing > 0 ? fmt::format(" ({} missing, with the reason in their place)", missing) : "",
-      static_cast<double>(html.size()) / 1e6));
+  print(fmt::format("{}: {}, {:.1f} MB\n", out.string(), summary(document),
+                    static_cast<double>(html.size()) / 1e6));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <waggle/error.h>
 
 #include "core/check.h"
+#include "files/json.h"
 #include "logs/csv.h"
-#include "options/json.h"
 #include "reading.h"
 
 namespace waggle::app {
@@ -94,16 +94,18 @@ Loaded SectionBuilder::load(const FigureFile& file, std::vector<std::string>& no
   std::vector<std::size_t> refused(file.columns.size());
   Columns columns = read_columns(folder_ / relative, file.columns, refused);
   const ordered_json& rows = member_of(entry, "rows");
-  require(!rows.is_number_unsigned() || rows == columns.rows(),
-          "'{}' has {} rows where {} were written", relative.string(), columns.rows(), rows.dump());
+  require(!rows.is_number_unsigned() || rows == columns.rows(), "'{}' has {} where {} were written",
+          relative.string(), counted(columns.rows(), "row"), rows.dump());
   for (std::size_t c = 0; c < refused.size(); ++c) {
     const auto& values = columns.values[c];
     require(file.may_be_empty || std::any_of(values.begin(), values.end(),
                                              [](double value) { return std::isfinite(value); }),
             "'{}' has no number in its column '{}'", relative.string(), columns.names[c]);
     if (refused[c] == 0) continue;
-    notes.push_back(fmt::format("{} of {} values of '{}' in {} are not numbers; they are left out.",
-                                refused[c], columns.rows(), columns.names[c], relative.string()));
+    notes.push_back(
+        fmt::format("{} of {} of '{}' in {} {} left out.", refused[c],
+                    counted(columns.rows(), "value"), columns.names[c], relative.string(),
+                    refused[c] == 1 ? "is not a number; it is" : "are not numbers; they are"));
   }
   thin(columns, file.most_rows);
   const std::string data = dataset(file.name, std::move(columns));

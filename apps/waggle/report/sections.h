@@ -23,19 +23,14 @@ void add_log_evaluation(Document& document, const nlohmann::ordered_json& result
 void add_forecast(Document& document, const nlohmann::ordered_json& results,
                   const std::filesystem::path& folder);
 
-/// The figures of one experiment, by its name.
-void add_bee_world_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
-void add_market_maker_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
-void add_bias_figures(SectionBuilder& builder);
-void add_convergence_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
-void add_online_figures(SectionBuilder& builder, const nlohmann::ordered_json& experiment);
-void add_forecasting_figures(SectionBuilder& builder);
-
-/// Figures that both problems have.
+/// The figures that problems with learners have in common show what a learner earns, or what it
+/// costs: the main metric of the results.
 struct Reward {
-  std::string column;  ///< in the files: mean_nectar, average_cost
+  std::string column;  ///< its name, also in the files; empty: the results have none
   Axis axis;
+  bool higher_is_better = true;
 };
+Reward reward_of(const nlohmann::ordered_json& result);
 /// Error and reward against λ.
 void add_ridge_path(SectionBuilder& builder, const Reward& reward);
 /// The reward of each round of data, and of the optimum.

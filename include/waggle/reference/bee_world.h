@@ -47,6 +47,39 @@ struct OptimalFlight {
 /// The best flight. O(steps·grid) time, 2·steps·grid bytes. Throws Error for bad options.
 OptimalFlight optimal_flight(const OptimalFlightOptions& options = {});
 
+/// The best flight without an end, one step after the other. It is worked out stretch by stretch,
+/// so that memory does not grow with the flight; looking ahead past the end of each keeps the moves
+/// what they would be without the cuts.
+class EndlessFlight {
+ public:
+  struct Step {
+    double position = 0.0;  ///< y_k
+    double move = 0.0;      ///< a_k
+    double nectar = 0.0;    ///< n(y_k, t_k)
+  };
+
+  /// Stretches of options.steps steps. Throws Error for bad options, and for γ = 1, with which the
+  /// best flight depends on where it ends.
+  explicit EndlessFlight(const OptimalFlightOptions& options);
+
+  /// This step; then it is the turn of the one after it.
+  Step next();
+  /// Back to the start.
+  void restart();
+  /// From the next step on. Throws Error as the constructor does; then nothing has changed.
+  void set_discount(double discount);
+  /// The stretch being flown.
+  const OptimalFlight& stretch() const { return stretch_; }
+
+ private:
+  /// Works out the stretch that begins with the next step.
+  void extend();
+
+  OptimalFlightOptions options_;  // of the whole
+  OptimalFlight stretch_;
+  Eigen::Index next_ = 0;  // of the stretch
+};
+
 /// Which flow to integrate: see EulerLagrangeOptions.
 enum class EulerLagrangeSign {
   printed,    ///< s = −1: equation optimal_bee_dynamics as the paper prints it

@@ -7,6 +7,7 @@
 #include <waggle/least_squares.h>
 
 #include "expect_error.h"
+#include "random_numbers.h"
 
 namespace waggle {
 namespace {
@@ -19,11 +20,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// features × samples with singular values from 1 down to 10^-decades.
 MatrixXd ill_conditioned(Index features, Index samples, double decades) {
+  RandomNumbers numbers;
   const MatrixXd u =
-      Eigen::HouseholderQR<MatrixXd>(MatrixXd::Random(samples, features)).householderQ() *
+      Eigen::HouseholderQR<MatrixXd>(numbers.matrix(samples, features)).householderQ() *
       MatrixXd::Identity(samples, features);
   const MatrixXd v =
-      Eigen::HouseholderQR<MatrixXd>(MatrixXd::Random(features, features)).householderQ();
+      Eigen::HouseholderQR<MatrixXd>(numbers.matrix(features, features)).householderQ();
   const VectorXd s = VectorXd::LinSpaced(features, 0.0, -decades).unaryExpr([](double e) {
     return std::pow(10.0, e);
   });
@@ -33,8 +35,9 @@ MatrixXd ill_conditioned(Index features, Index samples, double decades) {
 class EverySolver : public testing::TestWithParam<Solver> {};
 
 TEST_P(EverySolver, SatisfiesTheNormalEquations) {
-  const MatrixXd phi = MatrixXd::Random(12, 700);
-  const MatrixXd targets = MatrixXd::Random(3, 700);
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(12, 700);
+  const MatrixXd targets = numbers.matrix(3, 700);
   LeastSquares equations(12, 3);
   equations.add(phi, targets);
   for (const double ridge : {0.0, 1e-3, 10.0}) {
@@ -57,9 +60,10 @@ TEST_P(EverySolver, SatisfiesTheNormalEquations) {
 }
 
 TEST_P(EverySolver, StaysAccurateWhereTheSquaredMatrixDoesNot) {
+  RandomNumbers numbers;
   // Condition number 1e10: ΦᵀΦ has 1e20 and loses every digit, the factor keeps about six.
   const MatrixXd phi = ill_conditioned(20, 2000, 10.0);
-  const VectorXd truth = VectorXd::Random(20);
+  const VectorXd truth = numbers.vector(20);
   const MatrixXd targets = (phi.transpose() * truth).transpose();
   LeastSquares equations(20);
   equations.add(phi, targets);
@@ -70,10 +74,11 @@ TEST_P(EverySolver, StaysAccurateWhereTheSquaredMatrixDoesNot) {
 }
 
 TEST_P(EverySolver, RankDeficiencyIsReportedAndTheSmallestSolutionTaken) {
-  MatrixXd phi = MatrixXd::Random(6, 100);
+  RandomNumbers numbers;
+  MatrixXd phi = numbers.matrix(6, 100);
   phi.row(4) = 2.0 * phi.row(1);  // a copy
   phi.row(5).setZero();           // a dead unit
-  const MatrixXd targets = MatrixXd::Random(1, 100);
+  const MatrixXd targets = numbers.matrix(1, 100);
   LeastSquares equations(6);
   equations.add(phi, targets);
   const RidgeFit fit = equations.solve({0.0, GetParam()});
@@ -86,8 +91,9 @@ TEST_P(EverySolver, RankDeficiencyIsReportedAndTheSmallestSolutionTaken) {
 }
 
 TEST_P(EverySolver, FewerSamplesThanFeatures) {
-  const MatrixXd phi = MatrixXd::Random(30, 5);
-  const MatrixXd targets = MatrixXd::Random(1, 5);
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(30, 5);
+  const MatrixXd targets = numbers.matrix(1, 5);
   LeastSquares equations(30);
   equations.add(phi, targets);
   const RidgeFit fit = equations.solve({1e-12, GetParam()});
@@ -98,19 +104,21 @@ TEST_P(EverySolver, FewerSamplesThanFeatures) {
 INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::Values(Solver::svd, Solver::triangular));
 
 TEST(LeastSquares, SolversAgreeAtThePapersRidge) {
+  RandomNumbers numbers;
   const MatrixXd phi = ill_conditioned(60, 3000, 5.0);
   LeastSquares equations(60);
-  equations.add(phi, VectorXd::Random(3000).transpose());
+  equations.add(phi, numbers.vector(3000).transpose());
   const RidgeFit svd = equations.solve({1e-9, Solver::svd});
   const RidgeFit triangular = equations.solve({1e-9, Solver::triangular});
   EXPECT_LT((svd.weights - triangular.weights).norm(), 1e-8 * svd.weights.norm());
 }
 
 TEST(LeastSquares, GeneralisedCrossValidationIsItsDefinition) {
+  RandomNumbers numbers;
   // Leaving one out, done one by one with the hat matrix's trace in place of its diagonal.
-  const MatrixXd phi = MatrixXd::Random(10, 80);
-  const VectorXd truth = phi.transpose() * VectorXd::Random(10);
-  const VectorXd targets = truth + 0.5 * VectorXd::Random(80);
+  const MatrixXd phi = numbers.matrix(10, 80);
+  const VectorXd truth = phi.transpose() * numbers.vector(10);
+  const VectorXd targets = truth + 0.5 * numbers.vector(80);
   LeastSquares equations(10);
   equations.add(phi, targets.transpose());
   const RidgeFit fit = equations.solve({.choose = true});
@@ -133,9 +141,36 @@ TEST(LeastSquares, GeneralisedCrossValidationIsItsDefinition) {
   EXPECT_LT((fit.weights - equations.solve({chosen}).weights).norm(), 1e-10);
 }
 
+TEST(LeastSquares, AChoiceAtTheEndOfItsPathIsSaid) {
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(10, 40);
+  const VectorXd truth = phi.transpose() * numbers.vector(10);
+  const VectorXd noise = numbers.vector(40);
+  const auto fit = [&](const VectorXd& targets, double smallest, double largest) {
+    LeastSquares equations(10);
+    equations.add(phi, targets.transpose());
+    return equations.solve({.choose = true, .smallest = smallest, .largest = largest});
+  };
+  const RidgeFit exact = fit(truth, 1e-6, 1e2);  // the less of it the better
+  EXPECT_EQ(exact.ridge_edge(), RidgeEdge::smallest);
+  EXPECT_NEAR(exact.relative_ridge, 1e-6, 1e-15);
+  const RidgeFit nothing = fit(noise, 1e-6, 1e-1);  // the more of it the better
+  EXPECT_EQ(nothing.ridge_edge(), RidgeEdge::largest);
+  EXPECT_NEAR(nothing.relative_ridge, 1e-1, 1e-10);
+  const RidgeFit between = fit(truth + noise, 1e-6, 1e2);
+  EXPECT_EQ(between.ridge_edge(), RidgeEdge::none);
+  EXPECT_GT(between.relative_ridge, 1e-6);
+  // Nothing was chosen, or there was nothing to choose from.
+  EXPECT_EQ(fit(truth, 1e-3, 1e-3).ridge_edge(), RidgeEdge::none);
+  LeastSquares equations(10);
+  equations.add(phi, truth.transpose());
+  EXPECT_EQ(equations.solve({.ridge = 1e-6}).ridge_edge(), RidgeEdge::none);
+}
+
 TEST(LeastSquares, HowTheStreamIsCutDoesNotMatter) {
-  const MatrixXd phi = MatrixXd::Random(9, 1000);
-  const MatrixXd targets = MatrixXd::Random(2, 1000);
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(9, 1000);
+  const MatrixXd targets = numbers.matrix(2, 1000);
   LeastSquares whole(9, 2), single(9, 2), first(9, 2), second(9, 2);
   whole.add(phi, targets);
   for (Index k = 0; k < 1000; ++k) single.add(phi.col(k), targets.col(k));
@@ -150,15 +185,63 @@ TEST(LeastSquares, HowTheStreamIsCutDoesNotMatter) {
 }
 
 TEST(LeastSquares, ScalingTargetsScalesWeights) {
-  const MatrixXd phi = MatrixXd::Random(9, 200);
-  const MatrixXd targets = MatrixXd::Random(1, 200);
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(9, 200);
+  const MatrixXd targets = numbers.matrix(1, 200);
   LeastSquares one(9), thousand(9);
   one.add(phi, targets);
   thousand.add(phi, 1000.0 * targets);
   EXPECT_LT((1000.0 * one.solve({0.1}).weights - thousand.solve({0.1}).weights).norm(), 1e-9);
 }
 
+TEST(LeastSquares, TheUnitOfTheTargetsMayBeAnything) {
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(9, 600);
+  const MatrixXd targets = numbers.matrix(2, 600);
+  const auto fit = [&](double unit, const RidgeOptions& options) {
+    LeastSquares equations(9, 2), others(9, 2);
+    equations.add(phi.leftCols(100), unit * targets.leftCols(100));
+    equations.add(phi.middleCols(100, 300), unit * targets.middleCols(100, 300));
+    others.add(phi.rightCols(200), unit * targets.rightCols(200));
+    equations.merge(others);
+    return equations.solve(options);
+  };
+  for (const RidgeOptions& options : {RidgeOptions{0.1}, RidgeOptions{.choose = true}}) {
+    const RidgeFit one = fit(1.0, options);
+    for (const double unit : {0x1p-900, 0x1p-600, 0x1p600, 0x1p900}) {
+      const RidgeFit other = fit(unit, options);
+      EXPECT_EQ(other.weights, unit * one.weights);
+      EXPECT_EQ(other.residual, unit * one.residual);
+      EXPECT_EQ(other.target_residuals, unit * one.target_residuals);
+      EXPECT_EQ(other.ridge, one.ridge);
+    }
+  }
+}
+
+TEST(LeastSquares, TargetsMayGrowBeyondAllBoundsOnTheWay) {
+  RandomNumbers numbers;
+  const MatrixXd phi = numbers.matrix(4, 600);
+  VectorXd targets = numbers.vector(600);
+  targets.head(300) *= 1e-180;  // which is nothing beside the others
+  LeastSquares growing(4), merged(4), late(4);
+  for (Index k = 0; k < 600; ++k) {
+    growing.add(phi.col(k), targets.segment(k, 1));
+    (k < 300 ? merged : late).add(phi.col(k), targets.segment(k, 1));
+  }
+  merged.merge(late);
+  targets.head(300).setZero();
+  LeastSquares whole(4);
+  whole.add(phi, targets.transpose());
+  const RidgeFit expected = whole.solve({0.1});
+  for (const LeastSquares* equations : {&growing, &merged}) {
+    const RidgeFit fit = equations->solve({0.1});
+    EXPECT_LT((fit.weights - expected.weights).norm(), 1e-13);
+    EXPECT_NEAR(fit.residual, expected.residual, 1e-14);
+  }
+}
+
 TEST(LeastSquares, BadInputIsNamed) {
+  RandomNumbers numbers;
   expect_error([] { LeastSquares(0); }, "features = 0");
   expect_error([] { LeastSquares(3, 0); }, "targets = 0");
   LeastSquares equations(3);
@@ -171,9 +254,14 @@ TEST(LeastSquares, BadInputIsNamed) {
   expect_error([&] { equations.add(bad, MatrixXd::Zero(1, 4)); }, "feature 1 of sample 2");
   expect_error([&] { equations.add(MatrixXd::Zero(3, 1), MatrixXd::Constant(1, 1, INFINITY)); },
                "target 0 of sample 0");
-  equations.add(MatrixXd::Random(3, 5), MatrixXd::Random(1, 5));
+  equations.add(numbers.matrix(3, 5), numbers.matrix(1, 5));
   expect_error([&] { equations.solve({-1.0}); }, "ridge = -1", "negative");
   expect_error([&] { equations.solve({kNan}); }, "ridge = nan");
+  expect_error([&] { equations.solve({.choose = true, .smallest = 0.0}); }, "smallest = 0");
+  expect_error([&] { equations.solve({.choose = true, .smallest = kNan}); }, "smallest = nan");
+  expect_error([&] { equations.solve({.choose = true, .smallest = 1e-3, .largest = 1e-4}); },
+               "largest = 0.0001", "in order");
+  expect_error([&] { equations.solve({.choose = true, .largest = INFINITY}); }, "largest = inf");
   expect_error([&] { equations.merge(LeastSquares(4)); }, "cannot merge");
 }
 

@@ -1,4 +1,4 @@
-#include "options/json.h"
+#include "files/json.h"
 
 #include <set>
 #include <vector>

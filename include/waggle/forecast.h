@@ -4,17 +4,18 @@
 #include <string>
 #include <vector>
 
+#include <waggle/progress.h>
+#include <waggle/series.h>
 #include <waggle/supervised.h>
 
-#include "logs/series_file.h"
+namespace waggle {
 
-namespace waggle::app {
-
+/// Forecasting a series, the last part of which is kept to test on.
 struct ForecastOptions {
   Eigen::Index horizon = 1;      ///< steps ahead, ≥ 1
   Eigen::Index closed_loop = 0;  ///< steps to run freely from where training ends, ≥ 0; 0: do not
   double test_fraction = 0.25;  ///< the last part of the series, in [0, 0.9]; 0: train on all of it
-  SupervisedOptions model;
+  SupervisedOptions model = {};
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -33,17 +34,19 @@ struct ForecastModel {
 
 struct ForecastRun {
   ForecastOptions options;
-  Eigen::Index trained = 0;           ///< rows
-  Eigen::Index tested = 0;            ///< rows
-  FitDiagnostics diagnostics;         ///< of the network's fit
-  std::vector<ForecastModel> models;  ///< the network, autoregression, persistence
+  Eigen::Index trained = 0;    ///< rows
+  Eigen::Index tested = 0;     ///< rows
+  FitDiagnostics diagnostics;  ///< of the network's fit
+  std::vector<ForecastModel>
+      models;  ///< the network, autoregression, persistence; fewer if stopped
 };
 
 /// Trains on the first part of a series and forecasts the rest, beside two baselines: persistence
 /// (tomorrow is like today) and linear autoregression, its order chosen by the Bayesian information
-/// criterion. `where` names the series in messages. Throws Error for invalid options, a constant
-/// column, or a series too short.
-ForecastRun run_forecast(const Series& series, const std::string& where,
-                         const ForecastOptions& options);
+/// criterion. Throws Error for invalid options, names that do not fit the values, numbers that are
+/// not finite, a constant column, or a series too short; Stopped if asked to end before the
+/// network is done.
+ForecastRun run_forecast(const Series& series, const ForecastOptions& options,
+                         const ProgressCallback& progress = {});
 
-}  // namespace waggle::app
+}  // namespace waggle

@@ -2,7 +2,7 @@
 
 #include <waggle/reservoir.h>
 
-namespace waggle::reference {
+namespace waggle::theory {
 
 /// The features in which the market maker's action value under a linear policy is exactly linear,
 /// after (y, a): 1, y², ya, a². With them nothing is left to approximate, and an estimator's error
@@ -20,4 +20,4 @@ class QuadraticFeatures final : public ReservoirSystem {
   }
 };
 
-}  // namespace waggle::reference
+}  // namespace waggle::theory

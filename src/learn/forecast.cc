@@ -1,13 +1,13 @@
-#include "forecast_run.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 
+#include <waggle/forecast.h>
+
 #include "core/check.h"
 
-namespace waggle::app {
+namespace waggle {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -15,15 +15,15 @@ using Eigen::Ref;
 using Eigen::VectorXd;
 
 void ForecastOptions::validate() const {
-  require(horizon >= 1, "--horizon {}: must be at least 1", horizon);
-  require(closed_loop >= 0, "--closed-loop {}: must not be negative", closed_loop);
-  require(closed_loop <= 10'000'000, "--closed-loop {}: must be at most 10000000", closed_loop);
-  require(test_fraction >= 0.0 && test_fraction <= 0.9, "--test-fraction {}: must be in [0, 0.9]",
+  require(horizon >= 1, "horizon = {}: must be at least 1", horizon);
+  require(closed_loop >= 0, "closed_loop = {}: must not be negative", closed_loop);
+  require(closed_loop <= 10'000'000, "closed_loop = {}: must be at most 10000000", closed_loop);
+  require(test_fraction >= 0.0 && test_fraction <= 0.9, "test_fraction = {}: must be in [0, 0.9]",
           test_fraction);
   require(closed_loop == 0 || horizon == 1,
-          "--horizon {}: a closed loop feeds back what is one step ahead; leave it at 1", horizon);
+          "horizon = {}: a closed loop feeds back what is one step ahead; leave it at 1", horizon);
   require(test_fraction > 0.0 || closed_loop > 0,
-          "--test-fraction 0: leaves nothing to forecast without --closed-loop");
+          "test_fraction = 0: leaves nothing to forecast without a closed_loop");
   model.validate();
 }
 
@@ -154,22 +154,25 @@ ForecastModel persistence(const Split& split, const ForecastOptions& options) {
   return model;
 }
 
-void require_moving(const Series& series, const std::string& where, Index first, Index count,
-                    const char* part) {
+void require_moving(const Series& series, Index first, Index count, const char* part) {
   for (Index c = 0; c < series.values.rows(); ++c) {
     const auto values = series.values.row(c).segment(first, count);
     require(values.maxCoeff() > values.minCoeff(),
-            "{}: column '{}' is constant in the {} ({} rows of {})", where,
+            "{}: column '{}' is constant in the {} ({} rows of {})", series.where,
             series.names[static_cast<std::size_t>(c)], part, count, values[0]);
   }
 }
 
 }  // namespace
 
-ForecastRun run_forecast(const Series& series, const std::string& where,
-                         const ForecastOptions& options) {
+ForecastRun run_forecast(const Series& series, const ForecastOptions& options,
+                         const ProgressCallback& progress) {
   options.validate();
+  const std::string& where = series.where;
   const Index rows = series.values.cols();
+  require(std::ssize(series.names) == series.values.rows() && !series.names.empty(),
+          "{}: {} names for {} columns", where, series.names.size(), series.values.rows());
+  require(series.values.allFinite(), "{}: has numbers that are not finite", where);
   ForecastRun run;
   run.options = options;
   run.tested = static_cast<Index>(std::floor(options.test_fraction * static_cast<double>(rows)));
@@ -182,21 +185,27 @@ ForecastRun run_forecast(const Series& series, const std::string& where,
           std::max<Index>(0, pairs - options.model.washout));
   require(run.tested >= 2 || options.test_fraction == 0.0,
           "{}: {} of {} rows to test on, must be at least 2", where, run.tested, rows);
-  require_moving(series, where, options.model.washout + options.horizon,
-                 pairs - options.model.washout, "part to train on");
-  if (run.tested > 0) require_moving(series, where, run.trained, run.tested, "part to test on");
+  require_moving(series, options.model.washout + options.horizon, pairs - options.model.washout,
+                 "part to train on");
+  if (run.tested > 0) require_moving(series, run.trained, run.tested, "part to test on");
 
   const Split split{series.values, options.horizon, run.trained};
+  const auto go_on = [&](std::string_view what) {
+    return !progress || progress({what, static_cast<double>(run.models.size()), 3.0});
+  };
+  if (!go_on("echo state network")) throw Stopped();
   const Supervised network =
       fit_supervised(split.train_inputs(), split.train_targets(), options.model);
   run.diagnostics = network.diagnostics;
   run.models.push_back(evaluate("echo state network", network, split, options));
+  if (!go_on("autoregression")) return run;
   Index lags = 0;
   const Supervised linear = fit_autoregression(split, lags);
   run.models.push_back(evaluate(fmt::format("autoregression, {} lag{}", lags, lags == 1 ? "" : "s"),
                                 linear, split, options));
+  if (!go_on("persistence")) return run;
   run.models.push_back(persistence(split, options));
   return run;
 }
 
-}  // namespace waggle::app
+}  // namespace waggle

@@ -1,0 +1,326 @@
+#include "act_loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/check.h"
+#include "core/text.h"
+#include "files/json.h"
+#include "logs/csv.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+namespace {
+
+double number(const nlohmann::json& json, const std::string& name) {
+  require(json.is_number(), "{}: must be a number", printable(name));
+  const double value = json.get<double>();
+  require(std::isfinite(value), "{}: must be finite", printable(name));
+  return value;
+}
+
+double number(const std::string& cell, const std::string& name) {
+  const Table::Cell parsed = parse_number(cell);
+  require(parsed.kind == Table::Cell::Kind::number && std::isfinite(parsed.value),
+          "{}: {} is not a finite number", printable(name), shown(cell));
+  return parsed.value;
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  require(!quoted, "a quote is not closed");
+  return cells;
+}
+
+}  // namespace
+
+ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start)
+    : model_(model),
+      policy_(model.policy(start)),
+      random_(seed),
+      action_(VectorXd::Zero(model.controller.actions.size())),
+      next_(action_),
+      applied_(action_) {
+  percept_.observation = VectorXd::Zero(model.environment.observation_size());
+  for (const std::string& name : model.environment.choice_names) {
+    // As the log had it: a number is a number.
+    const bool numeric = parse_number(name).kind == Table::Cell::Kind::number;
+    json_labels_.push_back(numeric ? name : nlohmann::json(name).dump());
+  }
+}
+
+std::string ActLoop::answer_json(const std::string& line) {
+  try {
+    const nlohmann::json json = parse_json(line, "line");
+    require(json.is_object(), "line: must be a JSON object");
+    const bool reset = read_json(json);
+    if (reset) begin_episode();
+    if (reset && json.size() == 1) return "{\"reset\":true}";
+    act();
+    std::string text = "{\"action\":";
+    if (action_.size() == 1) {
+      text += json_cell(0);
+    } else {
+      for (Index i = 0; i < action_.size(); ++i) text += (i == 0 ? "[" : ",") + json_cell(i);
+      text += "]";
+    }
+    text += fmt::format(",\"value\":{}", policy_.value());
+    if (model_.has_confidence()) {
+      const double error = error_of_value();
+      // JSON has no infinity, which a reservoir that runs away comes to.
+      text += std::isfinite(error) ? fmt::format(",\"standard_error\":{}", error)
+                                   : ",\"standard_error\":null";
+    }
+    return text + "}";
+  } catch (const Error& error) {
+    return nlohmann::json{{"error", error.what()}}.dump();
+  }
+}
+
+std::string ActLoop::answer_csv(const std::string& line) {
+  try {
+    if (line == "reset") {
+      begin_episode();
+      return "reset";
+    }
+    const std::vector<std::string> cells = split(line);
+    if (first_line_) {
+      first_line_ = false;
+      if (parse_number(cells.front()).kind != Table::Cell::Kind::number) return header(cells);
+    }
+    read_csv(cells);
+    act();
+    std::string text;
+    for (Index i = 0; i < action_.size(); ++i) text += (i > 0 ? "," : "") + csv_action(i);
+    text += fmt::format(",{}", policy_.value());
+    if (model_.has_confidence()) text += fmt::format(",{}", error_of_value());
+    return text;
+  } catch (const Error& error) {
+    return "error," + csv_cell(error.what());
+  }
+}
+
+void ActLoop::begin_episode() {
+  policy_.begin_episode();
+  step_ = 0;
+}
+
+void ActLoop::act() {
+  if (told_) policy_.applied(applied_);
+  try {
+    Draws draws = random_.at(Purpose::policy, step_);
+    policy_.act(percept_, draws, next_);
+  } catch (const Error&) {
+    if (told_) policy_.applied(action_);  // as if the line had not come
+    const std::string cause = far_outside();
+    if (cause.empty()) throw;
+    throw Error(cause);
+  }
+  action_.swap(next_);
+  ++step_;
+}
+
+/// The channel of a name: 0 the reward, 1 + i observation i, −1 none.
+Index ActLoop::channel(const std::string& name) const {
+  for (std::size_t i = 0; i < spec().observation_names.size(); ++i) {
+    if (spec().observation_names[i] == name) return 1 + static_cast<Index>(i);
+  }
+  return name == spec().reward_name || name == "reward" ? 0 : -1;
+}
+
+const std::string& ActLoop::name_of_channel(Index channel) const {
+  return channel == 0 ? spec().reward_name
+                      : spec().observation_names[static_cast<std::size_t>(channel - 1)];
+}
+
+double& ActLoop::slot(Index channel) {
+  return channel == 0 ? percept_.reward : percept_.observation[channel - 1];
+}
+
+/// Names the channel that no decision can be made with, if one of them is so far from what was
+/// learnt from that it must be the cause.
+std::string ActLoop::far_outside() const {
+  constexpr double kFar = 1e6;  // widths of the range learnt from
+  std::string text;
+  double farthest = kFar;
+  for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
+    const double value = i == 0 ? percept_.reward : percept_.observation[i - 1];
+    const Index at = i == 0 ? 0 : i + spec().actions.size();
+    const double low = model_.ranges.minimum[at], high = model_.ranges.maximum[at];
+    const double width = high > low ? high - low : std::max(1.0, std::abs(high));
+    const double far = std::max(low / width - value / width, value / width - high / width);
+    if (!(far > farthest)) continue;
+    farthest = far;
+    text = fmt::format("{}: {} is far outside the {:.4g} to {:.4g} that was learnt from",
+                       printable(name_of_channel(i)), value, low, high);
+  }
+  return text;
+}
+
+/// Reads a percept, and what was applied before it; returns whether an episode begins with it.
+bool ActLoop::read_json(const nlohmann::json& json) {
+  bool reset = false;
+  told_ = false;
+  std::vector<std::string> given(1 + spec().observation_names.size());  // by which key
+  const auto take = [&](Index at, const nlohmann::json& value, const std::string& key) {
+    std::string& by = given[static_cast<std::size_t>(at)];
+    require(by.empty(), "{} and {} are the same: give one of them", shown(by), shown(key));
+    by = key;
+    slot(at) = number(value, key == "observation" ? name_of_channel(at) : key);
+  };
+  for (const auto& [key, value] : json.items()) {
+    const Index at = channel(key);
+    if (at >= 0) {
+      take(at, value, key);
+    } else if (key == "observation") {
+      const Index size = spec().observation_size();
+      require(value.is_array() && static_cast<Index>(value.size()) == size,
+              "observation: must be a list of {} numbers", size);
+      for (Index i = 0; i < size; ++i) take(1 + i, value[static_cast<std::size_t>(i)], key);
+    } else if (key == "applied") {
+      read_applied(value);
+    } else if (key == "reset") {
+      require(value.is_boolean(), "reset: must be true or false");
+      reset = value.get<bool>();
+    } else {
+      std::vector<std::string> names = spec().observation_names;
+      names.insert(names.end(), {spec().reward_name, "reward", "observation", "applied", "reset"});
+      throw Error(missing_name("channel", key, names));
+    }
+  }
+  require(!reset || !told_, "applied: an episode begins with this line, no action came before it");
+  if (reset && json.size() == 1) return true;
+  for (Index i = 0; i <= spec().observation_size(); ++i) {
+    if (i == 0 && !spec().reward_is_input) continue;
+    require(!given[static_cast<std::size_t>(i)].empty(), "{}: is missing",
+            printable(name_of_channel(i)));
+  }
+  return reset;
+}
+
+void ActLoop::read_applied(const nlohmann::json& json) {
+  if (json.is_null()) return;  // as answered
+  told_ = true;
+  if (applied_.size() == 1) {
+    applied_[0] = applied_json(json);
+    return;
+  }
+  require(json.is_array() && static_cast<Index>(json.size()) == applied_.size(),
+          "applied: must be a list of {} numbers", applied_.size());
+  for (Index i = 0; i < applied_.size(); ++i) {
+    applied_[i] = applied_json(json[static_cast<std::size_t>(i)]);
+  }
+}
+
+double ActLoop::applied_json(const nlohmann::json& json) const {
+  if (json_labels_.empty()) return number(json, "applied");
+  require(json.is_string() || json.is_number(), "applied: must be one of {}",
+          listed(spec().choice_names));
+  const std::string label = json.is_string() ? json.get<std::string>() : json.dump();
+  const std::optional<double> found = choice(label);
+  if (!found) {
+    throw Error("applied: " + missing_name("choice", label, spec().choice_names));
+  }
+  return *found;
+}
+
+/// Names instead of numbers in the first line say in which order the numbers come.
+std::string ActLoop::header(const std::vector<std::string>& names) {
+  std::vector<Place> order;
+  for (const std::string& name : names) {
+    const Place next = place(name);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      require(next.kind == Place::Kind::none || next != order[i],
+              "columns {} and {} are the same: give one of them", shown(names[i]), shown(name));
+    }
+    order.push_back(next);
+  }
+  for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
+    if (std::find(order.begin(), order.end(), Place{Place::Kind::percept, i}) == order.end()) {
+      throw Error(missing_name("column", name_of_channel(i), names));
+    }
+  }
+  order_ = order;
+  std::string text;
+  for (const std::string& name : spec().action_names) text += csv_cell(name) + ",";
+  return text + (model_.has_confidence() ? "value,standard_error" : "value");
+}
+
+ActLoop::Place ActLoop::place(const std::string& name) const {
+  const Index at = channel(name);
+  if (at >= 0) return {Place::Kind::percept, at};
+  const std::vector<std::string>& actions = spec().action_names;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (name == "applied_" + actions[i] || (actions.size() == 1 && name == "applied")) {
+      return {Place::Kind::applied, static_cast<Index>(i)};
+    }
+  }
+  return {};  // a column of a log that the model does not read
+}
+
+void ActLoop::read_csv(const std::vector<std::string>& cells) {
+  std::vector<Place> order = order_;
+  if (order.empty()) {
+    for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
+      order.push_back({Place::Kind::percept, i});
+    }
+  }
+  require(cells.size() == order.size(), "{} numbers, must be {}", cells.size(), order.size());
+  told_ = false;
+  applied_ = action_;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Index at = order[i].index;
+    if (order[i].kind == Place::Kind::percept) slot(at) = number(cells[i], name_of_channel(at));
+    if (order[i].kind != Place::Kind::applied || cells[i].empty()) continue;  // as answered
+    told_ = true;
+    applied_[at] = applied_cell(cells[i]);
+  }
+}
+
+double ActLoop::applied_cell(const std::string& cell) const {
+  if (json_labels_.empty()) return number(cell, "applied");
+  const std::optional<double> found = choice(cell);
+  if (!found) throw Error("applied: " + missing_name("choice", cell, spec().choice_names));
+  return *found;
+}
+
+/// The choice of a label, which is the same number if it is a number.
+std::optional<double> ActLoop::choice(const std::string& label) const {
+  const std::vector<std::string>& names = spec().choice_names;
+  const Table::Cell wanted = parse_number(label);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Table::Cell known = parse_number(names[i]);
+    const bool equal = wanted.kind == Table::Cell::Kind::number && known.kind == wanted.kind &&
+                       known.value == wanted.value;
+    if (equal || names[i] == label) return static_cast<double>(i);
+  }
+  return std::nullopt;
+}
+
+std::string ActLoop::json_cell(Index i) const {
+  if (!json_labels_.empty()) return json_labels_[static_cast<std::size_t>(action_[i])];
+  return fmt::format("{}", action_[i]);
+}
+
+std::string ActLoop::csv_action(Index i) const {
+  const auto& labels = spec().choice_names;
+  if (!labels.empty()) return csv_cell(labels[static_cast<std::size_t>(action_[i])]);
+  return fmt::format("{}", action_[i]);
+}
+
+}  // namespace waggle::app

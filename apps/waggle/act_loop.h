@@ -1,0 +1,70 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+#include <nlohmann/json.hpp>
+
+#include <waggle/model.h>
+
+namespace waggle::app {
+
+/// The control loop of waggle act: one line in, one line out. A line that is not understood is
+/// answered with what is wrong, and is then as if it had not come.
+class ActLoop {
+ public:
+  /// `model` must outlive the loop.
+  ActLoop(const Model& model, std::uint64_t seed, Start start);
+
+  std::string answer_json(const std::string& line);
+  std::string answer_csv(const std::string& line);
+
+ private:
+  /// What a number read is: 0 the reward, 1 + i observation i; or number i of what was applied.
+  struct Place {
+    enum class Kind { none, percept, applied };
+    Kind kind = Kind::none;
+    Eigen::Index index = 0;
+
+    bool operator==(const Place&) const = default;
+  };
+
+  const EnvironmentSpec& spec() const { return model_.environment; }
+  void begin_episode();
+  void act();
+  double error_of_value() const { return model_.standard_error(policy_.state()); }
+
+  Eigen::Index channel(const std::string& name) const;
+  const std::string& name_of_channel(Eigen::Index channel) const;
+  double& slot(Eigen::Index channel);
+  std::string far_outside() const;
+
+  bool read_json(const nlohmann::json& json);
+  void read_applied(const nlohmann::json& json);
+  double applied_json(const nlohmann::json& json) const;
+  std::string header(const std::vector<std::string>& names);
+  Place place(const std::string& name) const;
+  void read_csv(const std::vector<std::string>& cells);
+  double applied_cell(const std::string& cell) const;
+  std::optional<double> choice(const std::string& label) const;
+
+  std::string json_cell(Eigen::Index i) const;
+  std::string csv_action(Eigen::Index i) const;
+
+  const Model& model_;
+  GreedyPolicy policy_;
+  Random random_;
+  Percept percept_;
+  Eigen::VectorXd action_;   // the last one answered
+  Eigen::VectorXd next_;     // the one that is decided on
+  Eigen::VectorXd applied_;  // what the last one really was,
+  bool told_ = false;        // if this line says so
+  std::uint64_t step_ = 0;   // since the episode began
+  std::vector<std::string> json_labels_;
+  bool first_line_ = true;
+  std::vector<Place> order_;  // of the columns, if a header said so
+};
+
+}  // namespace waggle::app

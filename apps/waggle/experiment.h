@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "reproduce.h"
+
+/// The experiments of `waggle reproduce`, each one entry of a table. What there is to say of one
+/// stands in its entry; commands, results and reports loop over the table.
+///
+/// A new experiment is the file NAME_experiment.cc with a function `Experiment NAME_experiment()`,
+/// experiments/NAME.toml if it has options, report/NAME.cc if it has figures, and its name in the
+/// list of CMakeLists.txt.
+namespace waggle::app {
+
+class SectionBuilder;
+
+/// Draws the figures of a result, as results.json holds it, into its section of the report.
+using DrawFigures = void(SectionBuilder& builder, const nlohmann::ordered_json& result);
+
+/// One of the results an experiment has.
+struct ResultKind {
+  std::string name;   ///< in results.json
+  std::string title;  ///< of its section in the report
+  std::string text;   ///< what it is about, in a sentence or two
+  std::optional<MainMetric> main_metric = std::nullopt;
+  DrawFigures* draw = nullptr;  ///< null: the report shows its table alone
+};
+
+struct Experiment {
+  std::string name;  ///< on the command line
+  std::vector<ResultKind> results;
+  void (*run)(const ReproduceOptions&, const Progress&, Results&);
+  bool has_learners = false;  ///< those of its file, which `compare` compares
+  bool slow = false;          ///< says enough with few seeds
+};
+
+/// All of them, in the order of `reproduce all`.
+const std::vector<Experiment>& experiments();
+
+/// Their names, or those of the ones with a flag: experiment_names(&Experiment::slow).
+std::vector<std::string> experiment_names(bool Experiment::*flag = nullptr);
+
+/// The kind of a result by its name; null if no experiment has it.
+const ResultKind* find_result_kind(const std::string& name);
+
+/// An empty result of these seeds. Throws Error unless an experiment has a result of that name.
+ExperimentResult start_result(const ReproduceOptions& options, const std::string& name,
+                              const std::string& learner);
+
+}  // namespace waggle::app

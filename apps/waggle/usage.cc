@@ -1,0 +1,91 @@
+#include "usage.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <waggle/error.h>
+
+#include "core/text.h"
+#include "option_flags.h"
+
+namespace waggle::app {
+
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> long_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string missing(const char* what, const std::string& name,
+                    const std::vector<std::string>& candidates) {
+  const std::vector<std::string> near = nearest_names(name, candidates, 1);
+  return fmt::format("there is no {} {}{}", what, shown(name),
+                     near.empty() ? "" : fmt::format("; did you mean {}?", shown(near[0])));
+}
+
+/// What was typed and is unknown to the command, or to the program if it is a command's name; empty
+/// if there is nothing of the kind.
+std::string unknown_word(const CLI::App& app, const CLI::App& command) {
+  for (const std::string& word : command.remaining()) {
+    if (word.starts_with('-')) {
+      return missing("option", word.substr(0, word.find('=')), long_options(command));
+    }
+    if (&command == &app) return missing("command", word, command_names(app));
+  }
+  return {};
+}
+
+/// Parser messages may run over several lines; a message here is one.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+void add_help(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("help", "Print the help of a command, or of all of them");
+  auto name = std::make_shared<std::string>();
+  command->add_option("command", *name, "the command");
+  command->footer("Example:\n  waggle help learn");
+  command->callback([&app, name] {
+    if (name->empty()) {
+      print(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
+      return;
+    }
+    const std::vector<std::string> names = command_names(app);
+    if (std::find(names.begin(), names.end(), *name) == names.end()) {
+      throw Error(missing_name("command", *name, names));
+    }
+    const CLI::App* asked = app.get_subcommand(*name);
+    print(asked->get_formatter()->make_help(asked, app.get_name() + " " + *name,
+                                            CLI::AppFormatMode::Normal));
+  });
+}
+
+std::string usage_fault(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  const CLI::App& command = commands.empty() ? app : *commands.front();
+  // A misspelt option is also why one that is required is missing.
+  std::string fault = unknown_word(app, command);
+  if (fault.empty()) fault = one_line(error.what());
+  return fmt::format("{} (see waggle {}--help)", fault,
+                     commands.empty() ? "" : command.get_name() + " ");
+}
+
+}  // namespace waggle::app

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace waggle::app {
+
+/// `waggle help` and `waggle help COMMAND`.
+void add_help(CLI::App& app);
+
+/// One line for a person about a command line that was not understood: what was typed and is not
+/// there, with the name nearest to it, or what the parser says; and where there is help.
+std::string usage_fault(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace waggle::app

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/environment.h>
+#include <waggle/model.h>
+#include <waggle/policy.h>
+#include <waggle/progress.h>
+#include <waggle/trajectory.h>
+
+namespace waggle {
+
+struct ScoreOptions {
+  Eigen::Index steps = 10'000;    ///< of each run, ≥ 1
+  Eigen::Index runs = 1;          ///< ≥ 1, each with a seed of its own
+  std::uint64_t seed = 0;         ///< of the first; the others follow
+  double divergence_limit = 1e8;  ///< as RolloutOptions'; a model has one of its own
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// What a policy earned.
+struct PolicyScore {
+  double mean = 0.0;  ///< reward per step
+  /// Of that mean. Rewards are correlated, so it comes from the means of long stretches of them:
+  /// the runs themselves, or twenty parts of a single one. 0 if there is only one.
+  double standard_error = 0.0;
+  bool diverged = false;      ///< it lost the system; the rest is then not known
+  Trajectory first = {1, 0};  ///< the first run
+};
+
+/// Lets a policy act. Throws Error for bad options, Stopped if the end was asked for.
+PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOptions& options = {},
+                         const ProgressCallback& progress = {});
+
+struct LogEvaluationOptions {
+  std::uint64_t seed = 0;      ///< of random candidates, if the search draws any
+  Eigen::Index kept_rows = 0;  ///< how many of the last rows to return one by one, ≥ 0
+};
+
+/// A model held against a log it was not learnt from, without acting: off-policy.
+struct LogEvaluation {
+  Eigen::Index rows = 0;
+  Eigen::Index episodes = 0;
+  Eigen::Index judged = 0;  ///< rows after the washout of their episodes
+  double mean_reward = 0.0;
+  /// Root mean squares over the rows judged, V(x) = Wᵀφ(x):
+  double bellman_error = 0.0;         ///< of r_k + γ V(x_{k+1}) − V(x_k), as logged
+  double greedy_bellman_error = 0.0;  ///< of r_k + γ max_a V(x_{k+1}(a)) − V(x_k)
+  double lowest_value = 0.0;          ///< of V over the rows judged …
+  double highest_value = 0.0;         ///< … and the highest
+
+  /// Value against return: rows whose realised discounted return is known to within 1 %, either
+  /// since their episode terminated or since enough of it follows. Least squares of the return on
+  /// the value; the slope and correlation of a perfect value of the logged policy are 1.
+  Eigen::Index with_return = 0;
+  double slope = 0.0;
+  double intercept = 0.0;
+  double correlation = 0.0;
+  struct Decile {
+    Eigen::Index rows = 0;
+    double value = 0.0;      ///< mean predicted
+    double realised = 0.0;   ///< mean return
+    double deviation = 0.0;  ///< of the return
+  };
+  std::vector<Decile> deciles;  ///< by predicted value, ascending
+
+  /// Greedy against logged actions: the share that is the same if they are choices, else the root
+  /// mean square of the difference and the logged deviation, for each number of an action.
+  double same_share = 0.0;
+  Eigen::VectorXd action_difference;
+  Eigen::VectorXd action_deviation;
+
+  /// The last rows, as many as were asked for: reward, value, return (NaN if not known), TD error,
+  /// logged and greedy action.
+  std::vector<std::vector<double>> by_row;
+  std::vector<std::string> warnings;  ///< for a person
+};
+
+/// Throws Error if a row does not fit the model or none is left to judge, Stopped if the end was
+/// asked for.
+LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
+                              const LogEvaluationOptions& options = {},
+                              const ProgressCallback& progress = {});
+
+}  // namespace waggle

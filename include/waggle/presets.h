@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <waggle/learner.h>
+#include <waggle/supervised.h>
+
+/// Settings that belong together, by name: a start to change single options from.
+namespace waggle::presets {
+
+/// What serves most problems, LearnOptions{}: policy iteration by LSTD with λ chosen from the data,
+/// on three networks with units of many time scales whose kinks lie where the data is.
+LearnOptions standard();
+
+/// The paper's recipe to the letter: one greedy step on the Bellman residual of n = 300 units drawn
+/// from U(−0.05, 0.05) with ‖A‖₂ = 1, inputs as they come, γ = ½, 100 sampled candidates.
+LearnOptions paper();
+
+/// Acts on what it has learnt so far, in 20 rounds: for systems whose outcomes are nearly certain.
+LearnOptions iterated();
+/// The same for systems with much noise and a short memory.
+LearnOptions iterated_noisy();
+
+/// Forecasting a smooth series from its own past.
+SupervisedOptions forecasting();
+
+struct Preset {
+  std::string name;  ///< as above, with dashes
+  std::string text;  ///< what it is, in a few words
+  LearnOptions options;
+};
+/// All presets of learners, the standard one first.
+const std::vector<Preset>& all();
+/// Throws Error, naming the nearest, for a name that is none of them.
+const LearnOptions& by_name(std::string_view name);
+
+}  // namespace waggle::presets

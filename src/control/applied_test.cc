@@ -1,0 +1,221 @@
+/// What was really done, told to a policy that wanted something else.
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <Eigen/LU>
+#include <gtest/gtest.h>
+
+#include <waggle/policy.h>
+#include <waggle/states.h>
+
+#include "expect_error.h"
+#include "plain_learner.h"
+#include "toy.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Percept percept_at(Index k) {
+  Percept percept;
+  percept.reward = std::sin(0.4 * static_cast<double>(k));
+  percept.observation = VectorXd::Constant(1, std::cos(0.3 * static_cast<double>(k)));
+  return percept;
+}
+
+Draws draws_at(Index k) { return Random(5).at(Purpose::policy, static_cast<std::uint64_t>(k)); }
+
+struct Setting {
+  const char* title;
+  ActionSpace space;
+  ReservoirOptions reservoir;
+  GreedyOptions greedy = {};
+
+  InputLayout layout() const {
+    return {.reward = true,
+            .action_size = space.size(),
+            .choices = space.choices,
+            .observation_size = 1};
+  }
+  std::shared_ptr<const EchoStateNetwork> network() const {
+    return std::make_shared<EchoStateNetwork>(reservoir, layout().size());
+  }
+  GreedyPolicy policy(double sign = 1.0) const {
+    const auto net = network();
+    VectorXd weights(net->units());
+    for (Index i = 0; i < weights.size(); ++i) weights[i] = sign * std::sin(3.0 * (1.0 + i));
+    return GreedyPolicy({net, layout(), space, weights, greedy});
+  }
+};
+
+std::vector<Setting> settings() {
+  const ActionSpace box = ActionSpace::box(-1, 1);
+  const ActionSpace plane = ActionSpace::box(Eigen::Vector2d(-1, 0), Eigen::Vector2d(1, 2));
+  return {{"interval", box, plain_reservoir(30)},
+          {"leaks, direct inputs", box, {.units = 30, .slowest_leak = 0.2}},
+          {"tanh", box, {.units = 30, .activation = Activation::tanh, .leak = 0.6}},
+          {"sparse", box, {.units = 10, .orthogonal = false, .density = 0.5}, {.smoothing = 0.2}},
+          {"two numbers", plane, plain_reservoir(30), {.candidates = 10}},
+          {"choices", ActionSpace::discrete(3), {.units = 30, .leak = 0.9}}};
+}
+
+/// Something that the policy did not choose.
+VectorXd instead_of(const VectorXd& action, const ActionSpace& space, Index k) {
+  if (space.is_discrete()) {
+    return VectorXd::Constant(1, std::fmod(action[0] + 1.0 + (k % 2), space.choices));
+  }
+  return (0.5 * action).array() + 0.1 * static_cast<double>(k % 3);
+}
+
+TEST(Applied, WhatWasChosenChangesNoBit) {
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    GreedyPolicy told = setting.policy(), plain = setting.policy();
+    VectorXd one(setting.space.size()), other(one);
+    for (Index k = 0; k < 50; ++k) {
+      Draws draws = draws_at(k), same = draws_at(k);
+      told.act(percept_at(k), draws, one);
+      plain.act(percept_at(k), same, other);
+      ASSERT_EQ(one, other) << "step " << k;
+      told.applied(one);
+      ASSERT_EQ(told.state(), plain.state()) << "step " << k;
+      ASSERT_EQ(told.value(), plain.value()) << "step " << k;
+    }
+  }
+}
+
+TEST(Applied, TheStateIsThatOfTheLogOfWhatWasDone) {
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    GreedyPolicy policy = setting.policy();
+    Trajectory done(setting.space.size(), 1);
+    VectorXd action(setting.space.size());
+    double moved = 0.0;
+    for (Index k = 0; k < 300; ++k) {
+      Draws draws = draws_at(k);
+      policy.act(percept_at(k), draws, action);
+      if (k % 4 != 0) {
+        const VectorXd chosen = policy.state();
+        const VectorXd really = instead_of(action, setting.space, k);
+        policy.applied(VectorXd::Zero(action.size()));  // only the last word counts
+        policy.applied(really);
+        moved = std::max(moved, (policy.state() - chosen).norm());
+        action = really;
+      }
+      done.append(percept_at(k).reward, action, percept_at(k).observation);
+    }
+    EXPECT_GT(moved, 1e-3);
+    VectorXd state = VectorXd::Zero(policy.state().size());
+    for_each_block(*setting.network(), setting.layout(), done, state, [](const StateBlock&) {});
+    EXPECT_LT((policy.state() - state).cwiseAbs().maxCoeff(), 1e-14);
+  }
+}
+
+TEST(Applied, IsAsIfItHadBeenChosen) {
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    GreedyPolicy told = setting.policy(), opposite = setting.policy(-1.0);
+    VectorXd wanted(setting.space.size()), really(wanted);
+    for (Index k = 0; k < 50; ++k) {
+      Draws draws = draws_at(k), same = draws_at(k);
+      told.act(percept_at(k), draws, wanted);
+      opposite.act(percept_at(k), same, really);
+      told.applied(really);
+      ASSERT_EQ(told.state(), opposite.state()) << "step " << k;
+      EXPECT_EQ(told.value(), -opposite.value());
+    }
+  }
+}
+
+TEST(Applied, WorksForAnyReservoirSystem) {
+  const auto memory = std::make_shared<toy::LastObservation>(3, 1);
+  GreedyPolicy policy({memory, {.reward = false}, ActionSpace::box(-1, 2.9), VectorXd::Ones(3)});
+  Draws draws = draws_at(0);
+  VectorXd action(1);
+  policy.act({}, draws, action);
+  policy.applied(VectorXd::Constant(1, 2.0));  // the last channel is the action here
+  EXPECT_EQ(policy.state(), Eigen::Vector3d(0, 0, 1));
+}
+
+TEST(Applied, RefusesWhatCannotHaveBeenAndChangesNothing) {
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    GreedyPolicy policy = setting.policy();
+    VectorXd action = VectorXd::Zero(setting.space.size());
+    expect_error([&] { policy.applied(action); }, "applied", "episode");
+    Draws draws = draws_at(0);
+    policy.act(percept_at(0), draws, action);
+    const VectorXd state = policy.state();
+    const double value = policy.value();
+    expect_error([&] { policy.applied(VectorXd::Zero(3)); }, "size 3");
+    for (const double bad : {std::nan(""), -1e200, 1e308 * 10}) {
+      VectorXd wrong = action;
+      wrong[0] = bad;
+      expect_error([&] { policy.applied(wrong); }, "applied", "must be");
+    }
+    if (setting.space.is_discrete()) {
+      for (const double bad : {-1.0, 0.5, 3.0}) {
+        expect_error([&] { policy.applied(VectorXd::Constant(1, bad)); }, "whole number");
+      }
+    } else {
+      policy.applied(VectorXd::Constant(action.size(), 7.0));  // outside the bounds of the search
+      EXPECT_NE(policy.state(), state);
+      policy.applied(action);
+    }
+    EXPECT_EQ(policy.state(), state);
+    EXPECT_EQ(policy.value(), value);
+    policy.begin_episode();
+    expect_error([&] { policy.applied(action); }, "episode");
+  }
+}
+
+TEST(Applied, ADecisionThatFailedDoesNotStandInItsWay) {
+  const Setting setting{"", ActionSpace::box(-1, 1), {.units = 20, .operator_norm = 1e90}};
+  GreedyPolicy policy = setting.policy(), other = setting.policy();
+  Draws draws = draws_at(0);
+  VectorXd action(1);
+  for (Index k = 0; k < 2; ++k) {
+    policy.act(percept_at(k), draws, action);
+    other.act(percept_at(k), draws, action);
+  }
+  const VectorXd state = policy.state();
+  expect_error([&] { policy.act(percept_at(2), draws, action); }, "overflows", "operator_norm");
+  EXPECT_EQ(policy.state(), state);
+  policy.applied(VectorXd::Constant(1, 1e99));
+  EXPECT_NE(policy.state(), state);
+  other.applied(VectorXd::Constant(1, 1e99));
+  EXPECT_EQ(policy.state(), other.state());
+  EXPECT_EQ(policy.value(), other.value());
+}
+
+TEST(Applied, OptimismMeetsTheFeaturesThatCame) {
+  const InputLayout layout{.reward = false, .choices = 3};
+  const auto network = std::make_shared<EchoStateNetwork>(
+      MatrixXd::Zero(3, 3), MatrixXd::Identity(3, 3), VectorXd::Zero(3));
+  MatrixXd seen = MatrixXd::Identity(3, 3);
+  OptimisticPolicy policy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
+                          seen.inverse());
+  VectorXd action(1);
+  Draws draws = draws_at(0);
+  expect_error([&] { policy.applied(action); }, "episode");
+  for (int k = 0; k < 60; ++k) {
+    policy.act({}, draws, action);
+    if (k % 2 == 0) {
+      policy.applied(VectorXd::Constant(1, 0.0));
+      action[0] = std::fmod(action[0] + 1.0, 3.0);
+      policy.applied(action);
+    }
+    const auto choice = static_cast<Index>(action[0]);
+    EXPECT_EQ(policy.state(), VectorXd(MatrixXd::Identity(3, 3).col(choice)));
+    seen(choice, choice) += 1.0;
+  }
+  EXPECT_LT((policy.covariance() - seen.inverse()).norm(), 1e-13);
+}
+
+}  // namespace
+}  // namespace waggle

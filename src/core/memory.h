@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+namespace waggle {
+
+/// The machine's memory in bytes, or 0 if it cannot be told.
+double physical_memory();
+
+/// Throws Error, saying how much `what` needs and how much there is, if `bytes` is more than the
+/// machine has. Called before large matrices are made, since a failure to allocate names nothing,
+/// and a machine that promises more memory than it has fails later still.
+void require_memory(double bytes, std::string_view what);
+
+/// The bytes of `count` square matrices of doubles.
+inline double matrix_bytes(double count, double size) { return 8.0 * count * size * size; }
+
+}  // namespace waggle

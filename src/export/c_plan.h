@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <Eigen/Core>
+
+#include <waggle/export.h>
+
+namespace waggle {
+
+/// What kind of C a model's controller becomes, and what it takes.
+struct CPlan {
+  /// `file` is what the files are called, without an extension. The model and the options must
+  /// outlive the plan.
+  CPlan(const Model& model, const ExportOptions& options, std::string file);
+
+  const Model& model;
+  const GreedyOptions& greedy;
+  const EchoStateNetwork& network;
+  const ExportOptions& options;
+  const std::string file;
+  const InputLayout layout;
+  const bool discrete;
+  const bool leaky;
+  const bool exact;    ///< solved, rather than tried on candidates, along each number of an action
+  const bool sampled;  ///< starts from random candidates
+  const bool kinked;
+  const double half_width;  ///< over which the value is averaged; 0 for none
+
+  /// Bytes of a NAME_real.
+  Eigen::Index real_size() const { return options.precision == Precision::float64 ? 8 : 4; }
+  bool normal_candidates() const { return sampled && greedy.candidate_spread.has_value(); }
+  /// The most kinks that one number of an action can have.
+  Eigen::Index kinks() const;
+  /// Bytes of a NAME_state.
+  Eigen::Index state_bytes() const;
+  /// At most, in a step, where A has this many.
+  Eigen::Index multiply_adds(Eigen::Index recurrent_products) const;
+};
+
+/// The first line of a file.
+std::string c_title(const CPlan& plan, const char* extension);
+/// NAME.h, which tells the sizes too.
+std::string c_header(const CPlan& plan, const ExportedC& sizes);
+
+/// A name from outside, so that it can neither end a comment nor hide what follows it.
+std::string c_comment(std::string text);
+std::string replaced(std::string text, std::string_view what, std::string_view by);
+
+}  // namespace waggle

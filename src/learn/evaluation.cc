@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <waggle/evaluation.h>
+#include <waggle/rollout.h>
+
+#include "control/transitions.h"
+#include "core/check.h"
+#include "learn/impossible_values.h"
+#include "learn/watched_source.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+void ScoreOptions::validate() const {
+  require(steps >= 1, "steps = {}: must be at least 1", steps);
+  require(runs >= 1, "runs = {}: must be at least 1", runs);
+  require(divergence_limit > 0.0, "divergence_limit = {}: must be positive", divergence_limit);
+}
+
+PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOptions& options,
+                         const ProgressCallback& progress) {
+  constexpr Index kParts = 20;
+  options.validate();
+  const EnvironmentSpec spec = environment.spec();
+  PolicyScore result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
+  const auto total = static_cast<double>(options.steps) * static_cast<double>(options.runs);
+  const Index parts = options.runs > 1 ? 1 : std::min(kParts, options.steps);
+  std::vector<double> means;
+  double done = 0.0;
+  for (Index i = 0; i < options.runs; ++i) {
+    Simulation simulation(environment, options.seed + static_cast<std::uint64_t>(i));
+    for (Index part = 0; part < parts; ++part) {
+      const Index rows = options.steps * (part + 1) / parts - options.steps * part / parts;
+      const Rollout rollout =
+          simulation.run(policy, {.steps = rows, .divergence_limit = options.divergence_limit});
+      means.push_back(rollout.trajectory.rewards().mean());
+      result.mean += rollout.trajectory.rewards().sum() / total;
+      if (i == 0) result.first.append(rollout.trajectory);
+      done += static_cast<double>(rows);
+      if (progress && !progress({.what = "steps", .done = done, .total = total})) throw Stopped();
+      if (!rollout.diverged) continue;
+      result.diverged = true;
+      return result;
+    }
+  }
+  const auto n = static_cast<double>(means.size());
+  if (n < 2.0) return result;
+  const double middle = std::accumulate(means.begin(), means.end(), 0.0) / n;
+  double squares = 0.0;
+  for (const double mean : means) squares += (mean - middle) * (mean - middle);
+  result.standard_error = std::sqrt(squares / (n - 1.0) / n);
+  return result;
+}
+
+namespace {
+
+constexpr double kKnown = 0.01;  // what may be missing of a return's weight
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// What is kept of every row.
+struct Rows {
+  std::vector<double> reward, value;
+  std::vector<EpisodeEnd> end;
+  std::vector<bool> starts, judged;
+};
+
+/// The realised discounted return of every row, NaN where too little of it is in the log.
+std::vector<double> returns(const Rows& rows, double discount) {
+  const std::size_t count = rows.reward.size();
+  std::vector<double> result(count, kNaN);
+  double sum = 0.0;
+  double missing = 1.0;  // the weight of what lies beyond the record
+  for (std::size_t k = count; k-- > 0;) {
+    const bool last = k + 1 == count || rows.starts[k + 1];
+    if (last) {
+      sum = 0.0;
+      missing = rows.end[k] == EpisodeEnd::terminated ? 0.0 : 1.0;
+    }
+    sum = rows.reward[k] + discount * sum;
+    missing *= discount;
+    if (missing <= kKnown) result[k] = sum;
+  }
+  return result;
+}
+
+/// The regression of return on value, and the table by deciles.
+void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluation& result) {
+  std::vector<std::size_t> known;
+  for (std::size_t k = 0; k < realised.size(); ++k) {
+    if (rows.judged[k] && !std::isnan(realised[k])) known.push_back(k);
+  }
+  result.with_return = static_cast<Index>(known.size());
+  if (known.size() < 2) return;
+  const auto n = static_cast<double>(known.size());
+  double v = 0.0, g = 0.0;
+  for (const std::size_t k : known) {
+    v += rows.value[k] / n;
+    g += realised[k] / n;
+  }
+  double vv = 0.0, vg = 0.0, gg = 0.0;
+  for (const std::size_t k : known) {
+    vv += (rows.value[k] - v) * (rows.value[k] - v);
+    vg += (rows.value[k] - v) * (realised[k] - g);
+    gg += (realised[k] - g) * (realised[k] - g);
+  }
+  result.slope = vv > 0.0 ? vg / vv : 0.0;
+  result.intercept = g - result.slope * v;
+  result.correlation = vv > 0.0 && gg > 0.0 ? vg / std::sqrt(vv * gg) : 0.0;
+
+  std::stable_sort(known.begin(), known.end(),
+                   [&](std::size_t a, std::size_t b) { return rows.value[a] < rows.value[b]; });
+  const std::size_t parts = std::min<std::size_t>(10, known.size());
+  for (std::size_t p = 0; p < parts; ++p) {
+    const std::size_t begin = known.size() * p / parts;
+    const std::size_t end = known.size() * (p + 1) / parts;
+    LogEvaluation::Decile decile{.rows = static_cast<Index>(end - begin)};
+    const auto m = static_cast<double>(end - begin);
+    double squares = 0.0;
+    for (std::size_t i = begin; i < end; ++i) {
+      decile.value += rows.value[known[i]] / m;
+      decile.realised += realised[known[i]] / m;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      squares += std::pow(realised[known[i]] - decile.realised, 2) / m;
+    }
+    decile.deviation = std::sqrt(squares);
+    result.deciles.push_back(decile);
+  }
+}
+
+/// What is gathered row by row.
+class Gathered {
+ public:
+  Gathered(const Model& model, Index kept_rows, LogEvaluation& result)
+      : model_(model),
+        kept_rows_(kept_rows),
+        result_(result),
+        action_sum_(VectorXd::Zero(model.controller.actions.size())),
+        action_squares_(action_sum_) {
+    result_.action_difference = result_.action_deviation = action_sum_;
+  }
+
+  void add(Transition& transition) {
+    const double reward = transition.reward();
+    const bool terminated = transition.terminated();
+    const double discount = model_.options.value.discount;
+    const bool judged = transition.in_episode >= model_.options.value.washout_rows();
+    const double value = transition.search.value_of(transition.state);
+    const double followed = terminated ? 0.0 : transition.search.value_of(transition.next);
+    const Transition::Greedy greedy = transition.greedy();
+    const double error = reward + discount * followed - value;
+    const double greedy_error = reward + (terminated ? 0.0 : discount * greedy.value) - value;
+    if (judged) {
+      if (result_.judged++ == 0) result_.lowest_value = result_.highest_value = value;
+      result_.lowest_value = std::min(result_.lowest_value, value);
+      result_.highest_value = std::max(result_.highest_value, value);
+      result_.bellman_error += error * error;
+      result_.greedy_bellman_error += greedy_error * greedy_error;
+      if (!terminated) compare(transition.action(), greedy.action);
+    }
+    if (kept_rows_ > 0) {
+      std::vector<double> cells = {reward, value, kNaN, error};
+      const VectorXd logged = transition.action();
+      cells.insert(cells.end(), logged.begin(), logged.end());
+      cells.insert(cells.end(), greedy.action.begin(), greedy.action.end());
+      result_.by_row.push_back(std::move(cells));
+      if (std::ssize(result_.by_row) >= 2 * kept_rows_) trim();
+    }
+    if (transition.in_episode == 0) ++result_.episodes;
+    rows.reward.push_back(reward);
+    rows.value.push_back(value);
+    rows.end.push_back(transition.end());
+    rows.starts.push_back(transition.in_episode == 0);
+    rows.judged.push_back(judged);
+  }
+
+  void finish() {
+    trim();
+    const double n = std::max<double>(1.0, static_cast<double>(result_.judged));
+    result_.bellman_error = std::sqrt(result_.bellman_error / n);
+    result_.greedy_bellman_error = std::sqrt(result_.greedy_bellman_error / n);
+    const double m = std::max(1.0, compared_);
+    result_.same_share /= m;
+    result_.action_difference = (result_.action_difference / m).cwiseSqrt();
+    const VectorXd mean = action_sum_ / m;
+    result_.action_deviation = (action_squares_ / m - mean.cwiseAbs2()).cwiseMax(0.0).cwiseSqrt();
+  }
+
+  Rows rows;
+
+ private:
+  void trim() {
+    const Index more = std::ssize(result_.by_row) - kept_rows_;
+    if (more > 0) result_.by_row.erase(result_.by_row.begin(), result_.by_row.begin() + more);
+  }
+  void compare(const VectorXd& logged, const VectorXd& greedy) {
+    compared_ += 1.0;
+    if (model_.controller.actions.is_discrete() && logged[0] == greedy[0]) {
+      result_.same_share += 1.0;
+    }
+    result_.action_difference += (logged - greedy).cwiseAbs2();
+    action_sum_ += logged;
+    action_squares_ += logged.cwiseAbs2();
+  }
+
+  const Model& model_;
+  Index kept_rows_;
+  LogEvaluation& result_;
+  VectorXd action_sum_, action_squares_;
+  double compared_ = 0.0;
+};
+
+}  // namespace
+
+LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
+                              const LogEvaluationOptions& options,
+                              const ProgressCallback& progress) {
+  require(options.kept_rows >= 0, "kept_rows = {}: must not be negative", options.kept_rows);
+  require(model.usable(), "the initial policy diverged: there is nothing to evaluate");
+  LogEvaluation result;
+  Gathered gathered(model, options.kept_rows, result);
+  ActionSearch search(model.controller);
+  VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
+  bool stopped = false;
+  WatchedSource watched(log, progress, stopped);
+  result.rows = for_each_transition(search, watched, Random(options.seed), Purpose::policy, state,
+                                    [&](Transition& transition) { gathered.add(transition); });
+  gathered.finish();
+  require(result.judged > 0, "every episode is within the model's washout of {} rows",
+          model.options.value.washout_rows());
+  const Rows& rows = gathered.rows;
+  result.mean_reward = std::accumulate(rows.reward.begin(), rows.reward.end(), 0.0) /
+                       static_cast<double>(rows.reward.size());
+  const bool terminates = std::count(rows.end.begin(), rows.end.end(), EpisodeEnd::terminated) > 0;
+  const std::string fault =
+      impossible_values({result.lowest_value, result.highest_value}, model.ranges,
+                        model.options.value.discount, terminates);
+  if (!fault.empty()) result.warnings.push_back(fault);
+  const std::vector<double> realised = returns(rows, model.options.value.discount);
+  calibrate(rows, realised, result);
+  const std::size_t before = realised.size() - result.by_row.size();
+  for (std::size_t k = 0; k < result.by_row.size(); ++k) {
+    result.by_row[k][2] = realised[before + k];
+  }
+  return result;
+}
+
+}  // namespace waggle

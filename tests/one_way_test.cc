@@ -1,0 +1,103 @@
+/// Data walks through the rooms one way, and so do the includes: a room sees itself and those
+/// before it. docs/design.md says what is in which.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+struct Room {
+  std::string name;
+  Names headers;  ///< its part of include/waggle, without .h
+};
+
+const std::vector<Room> kRooms = {
+    {"core", {"error", "random", "progress", "version"}},
+    {"linalg", {"least_squares"}},
+    {"data", {"spaces", "environment", "scaling", "trajectory"}},
+    {"env", {"bee_world", "market_maker", "series"}},
+    {"reference", {"reference/bee_world", "reference/market_maker"}},
+    {"reservoir", {"activation", "reservoir", "echo_state", "states"}},
+    {"theory", {"theory/hidden_markov", "theory/lemma", "theory/mean_flow"}},
+    {"value", {"temporal_difference", "value", "online_value"}},
+    {"control", {"controller", "policy", "policy_iteration", "optimal_flight_policy"}},
+    {"environments", {"environments"}},
+    {"learn",
+     {"rollout", "model", "learner", "presets", "evaluation", "online", "supervised", "forecast"}},
+    {"files", {}},
+    {"logs", {"log"}},
+    {"export", {"export"}},
+    {"options", {"names", "describe", "describe_problems"}},
+    {"models", {"model_file"}},
+};
+/// The reference is an independent judge: it sees what environments are, and nothing else.
+const std::set<std::string> kSeenByReference = {"core", "data", "env", "reference"};
+
+std::size_t rank_of(const std::string& room) {
+  const auto found = std::find_if(kRooms.begin(), kRooms.end(),
+                                  [&](const Room& other) { return other.name == room; });
+  return static_cast<std::size_t>(found - kRooms.begin());
+}
+
+std::string room_of_header(const std::string& header) {
+  for (const Room& room : kRooms) {
+    if (std::count(room.headers.begin(), room.headers.end(), header) > 0) return room.name;
+  }
+  return "";
+}
+
+/// The rooms a file includes from: quoted "room/file.h", and <waggle/header.h>.
+std::set<std::string> included_rooms(const fs::path& file) {
+  static const std::regex include(R"(^#include (?:"([a-z]+)/[a-z_/]+\.h"|<waggle/([a-z_/]+)\.h>))");
+  std::set<std::string> rooms;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    std::smatch found;
+    if (!std::regex_search(line, found, include)) continue;
+    const std::string room = found[1].matched ? found[1].str() : room_of_header(found[2]);
+    EXPECT_LT(rank_of(room), kRooms.size()) << file << ": " << line << ": in none of the rooms";
+    rooms.insert(room);
+  }
+  return rooms;
+}
+
+void expect_one_way(const fs::path& file, const std::string& room) {
+  for (const std::string& seen : included_rooms(file)) {
+    EXPECT_LE(rank_of(seen), rank_of(room)) << file << " of " << room << " includes from " << seen;
+    if (room == "reference") {
+      EXPECT_TRUE(kSeenByReference.contains(seen)) << file << " includes from " << seen;
+    }
+  }
+}
+
+TEST(OneWay, SourcesIncludeFromTheirOwnRoomAndThoseBefore) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(WAGGLE_SOURCE_DIR "/src")) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_regular_file() || name.ends_with("_test.cc")) continue;
+    expect_one_way(entry.path(), entry.path().parent_path().filename().string());
+    ++files;
+  }
+  EXPECT_GT(files, 80u);
+}
+
+TEST(OneWay, HeadersIncludeFromTheirOwnRoomAndThoseBefore) {
+  const fs::path include = WAGGLE_SOURCE_DIR "/include/waggle";
+  for (const auto& entry : fs::recursive_directory_iterator(include)) {
+    if (entry.path().extension() != ".h" || entry.path().filename() == "waggle.h") continue;
+    const std::string header = fs::relative(entry.path(), include).replace_extension().string();
+    EXPECT_NE(room_of_header(header), "") << header << " is in none of the rooms";
+    expect_one_way(entry.path(), room_of_header(header));
+  }
+}
+
+}  // namespace

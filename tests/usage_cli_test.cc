@@ -1,0 +1,248 @@
+/// What the command makes of a command line: help, numbers, lists, names, and the end by a signal.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <pty.h>
+
+#include "cli_fixture.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using waggle::Outcome;
+
+class UsageCli : public waggle::Cli {
+ protected:
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ / name) << text;
+    return path(name);
+  }
+  /// Rows of an observation, a reward and two actions.
+  std::string log() const {
+    std::string text = "o,r,a,b\n";
+    unsigned state = 7;
+    const auto number = [&] {
+      state = state * 1103515245u + 12345u;
+      return std::to_string((state >> 16) % 1000 / 500.0 - 1.0);
+    };
+    for (int k = 0; k < 60; ++k) {
+      text += number() + "," + number() + "," + number() + "," + number() + "\n";
+    }
+    return write("log.csv", text);
+  }
+  /// What a command says to a terminal of this kind.
+  std::string said_to_terminal(const std::string& arguments, const char* kind) const {
+    int terminal = 0;
+    const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (child == 0) {
+      setenv("TERM", kind, 1);
+      execl("/bin/sh", "sh", "-c", (WAGGLE_COMMAND " " + arguments).c_str(), nullptr);
+      _exit(127);
+    }
+    std::string said;
+    char part[4096];
+    for (ssize_t size = 0; (size = ::read(terminal, part, sizeof part)) > 0;) {
+      said.append(part, static_cast<std::size_t>(size));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    close(terminal);
+    EXPECT_EQ(WEXITSTATUS(status), 0) << said;
+    return said;
+  }
+  bool is_clean() const {
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+      if (entry.path().filename().string().front() == '.') return false;
+    }
+    return true;
+  }
+};
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " not in:\n" << text;
+  }
+}
+
+TEST_F(UsageCli, HelpSaysWhatAFlagDoesAndItsDefault) {
+  expect_parts(
+      run("learn --help").out,
+      {"--sweeps INT", "0 only evaluates (20)", "relu, tanh, identity (relu)", "--smallest-ridge",
+       "(1e-08)", "--operator-norm FLOAT|none", "(0.9)", "=false turns it off (true)", "Example:"});
+  // The defaults are those the command has, not those of the library's own learners.
+  for (const char* command : {"forecast", "diagnose"}) {
+    const std::string help = run(std::string(command) + " --help").out;
+    expect_parts(help,
+                 {"relu, tanh, identity (tanh)", "before rescaling (1)", "(0.3)", "Example:"});
+    EXPECT_EQ(help.find("(0.05)"), std::string::npos) << help;
+  }
+  for (const char* command : {"simulate", "evaluate"}) {
+    expect_parts(run(std::string(command) + " --help").out,
+                 {"how fast the nectar turns, in radians per step (0.1)",
+                  "after or before a move is charged: arrival, departure (arrival)", "Example:"});
+  }
+  expect_parts(run("man").out, {"sweeps of policy iteration after each round"});
+  expect_parts(run("completions fish").out, {"sweeps of policy iteration after each round"});
+}
+
+TEST_F(UsageCli, HelpIsACommandToo) {
+  EXPECT_EQ(run("help").out, run("--help").out);
+  EXPECT_EQ(run("help learn").out, run("learn --help").out);
+  EXPECT_EQ(run("help learn").code, 0);
+  expect_refused("help lern", "there is no command 'lern'", "'learn'");
+}
+
+TEST_F(UsageCli, MisspeltNamesGetTheNearest) {
+  expect_refused("lern log.csv --reward r", "there is no command 'lern'; did you mean 'learn'?",
+                 "(see waggle --help)");
+  expect_refused("learn --gama 0.5 log.csv --reward r --action a",
+                 "there is no option '--gama'; did you mean '--gamma'?",
+                 "(see waggle learn --help)");
+  // It is why another is missing.
+  expect_refused("learn log.csv --rewrd=r --action a", "'--rewrd'; did you mean '--reward'?");
+  expect_refused("learn log.csv --action a", "--reward", "(see waggle learn --help)");
+  expect_refused("reproduce --seeds", "--seeds", "(see waggle reproduce --help)");
+  expect_refused("diagnose --activation thanh", "--activation", "'thanh'", "relu, tanh, identity");
+  expect_refused("diagnose --orthogonal=maybe", "--orthogonal", "'maybe'", "true, false");
+  expect_refused("diagnose --config " + write("c.toml", "[reservoir]\nunts = 5\n"),
+                 "reservoir.unts: no such option; did you mean 'units'?");
+}
+
+TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
+  const std::string out = " -o " + path("x.csv");
+  const std::string huge = "99999999999999999999";
+  expect_refused("simulate bee-world --steps " + huge + out, "--steps", huge, "does not fit");
+  expect_refused("simulate bee-world --steps 5e3" + out, "--steps", "'5e3'", "whole number");
+  expect_refused("simulate bee-world --seed 18446744073709551616" + out, "--seed",
+                 "18446744073709551616", "18446744073709551615");
+  expect_refused("simulate bee-world --seed -1" + out, "--seed", "'-1'", "not negative");
+  expect_refused("simulate bee-world --policy optimal --gamma 0,5" + out, "--gamma: '0,5'", "0.5");
+  expect_refused("simulate bee-world --max-move 1e999" + out, "--max-move: 1e999", "fit");
+  expect_refused("simulate bee-world --steps=" + out, "--steps");
+  expect_refused("learn " + log() + " --reward r --action a --gamma 0,5 -o x", "--gamma: '0,5'",
+                 "must be a number", "0.5");
+  expect_refused("learn " + log() + " --reward r --action a --units " + huge + " -o x", "--units",
+                 huge);
+  expect_refused("learn " + log() + " --reward r --action a --members 3000000000 -o x",
+                 "members = 3000000000");
+  expect_refused("series lorenz --steps " + huge, "--steps");
+  expect_refused("series lorenz --seed 99999999999999999999", "--seed");
+  expect_refused("reproduce --first-seed 18446744073709551616", "--first-seed");
+  expect_refused("reproduce --threads 4294967297", "--threads");
+  expect_refused("diagnose --delays " + huge, "--delays");
+  expect_refused("inspect m --delays " + huge, "--delays");
+  expect_refused("evaluate m bee-world --steps " + huge, "--steps");
+  expect_refused("evaluate m bee-world --steps 9000000000000000000 --episodes 3", "too many");
+  expect_refused("act m --seed 18446744073709551616", "--seed");
+  expect_refused("export m -o x --seed 18446744073709551616", "--seed");
+  expect_refused("play --port 4294967376", "--port");
+  expect_refused("forecast s.csv --column x --horizon " + huge, "--horizon");
+  expect_refused("forecast s.csv --column x --test-fraction 0,3", "--test-fraction", "0.3");
+  // From a file too.
+  expect_refused("simulate bee-world --config " + write("a.toml", "steps = " + huge + "\n") + out,
+                 "a.toml", "line 1");
+  expect_refused(
+      "simulate bee-world --config " + write("b.toml", "steps = \"" + huge + "\"\n") + out,
+      "b.toml", "steps", huge);
+  expect_refused("simulate bee-world --config " + write("c.toml", "seed = -1\n") + out, "c.toml",
+                 "not negative");
+  EXPECT_FALSE(fs::exists(path("x.csv")));
+  // Decimal, whatever C makes of a leading zero.
+  EXPECT_EQ(run("simulate bee-world --steps 010" + out).code, 0);
+  const std::string rows = waggle::read(path("x.csv"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 11);
+}
+
+TEST_F(UsageCli, ALogTheDiskCannotHoldIsRefused) {
+  expect_refused("simulate bee-world --steps 1000000000000000 -o " + path("x.csv"), "x.csv",
+                 "40000000.0 GB", "room for");
+  EXPECT_FALSE(fs::exists(path("x.csv")));
+  expect_parts(said_to_terminal("simulate bee-world --steps 50000 -o " + path("x.csv"), "xterm"),
+               {"x.csv' will have about 2.0 MB"});
+  EXPECT_EQ(run("simulate bee-world --steps 50000 -o " + path("x.csv")).err, "");
+  EXPECT_NEAR(static_cast<double>(fs::file_size(path("x.csv"))), 2.0e6, 0.1e6);
+}
+
+TEST_F(UsageCli, ListsLeaveArgumentsAlone) {
+  const std::string file = log();
+  const std::string rest = " --units 5 --washout 2 --dump-config";
+  const auto said = [&](const std::string& arguments) {
+    const Outcome outcome = run("learn " + arguments + rest);
+    EXPECT_EQ(outcome.code, 0) << arguments << "\n" << outcome.err;
+    EXPECT_NE(outcome.out.find("logs = [\"" + file + "\"]"), std::string::npos) << outcome.out;
+    return outcome.out;
+  };
+  expect_parts(said("--reward r --action a " + file), {"action = [\"a\"]"});
+  expect_parts(said("--reward r --action a,b " + file), {"action = [\"a\", \"b\"]"});
+  expect_parts(said("--reward r --action a --action b " + file), {"action = [\"a\", \"b\"]"});
+  expect_parts(said("--action a --reward r --observe o " + file), {"observe = [\"o\"]"});
+  expect_parts(said("--action a --reward r --action-bounds -1,1 " + file),
+               {"action-bounds = [-1.0, 1.0]"});
+  expect_parts(said("--action a --reward r --choices off,on " + file),
+               {"choices = [\"off\", \"on\"]"});
+  // Lists in files are lists.
+  const std::string config =
+      write("c.toml", "action = [\"a\", \"b\"]\nreward = \"r\"\nlogs = [\"" + file + "\"]\n");
+  expect_parts(said("--config " + config), {"action = [\"a\", \"b\"]"});
+  EXPECT_EQ(run("forecast --column r --column a " + file + " --washout 5 --units 5").code, 0);
+  EXPECT_EQ(run("forecast --column r " + file + " --washout 5 --units 5").code, 0);
+}
+
+TEST_F(UsageCli, WhatTheMemoryCannotHoldIsRefusedBeforehand) {
+  const std::string learn =
+      "learn " + log() + " --reward r --action a -o " + path("m") + " --units ";
+  expect_refused(learn + "100000", "units = 100000, members = 3", "GB of memory");
+  expect_refused("forecast " + log() + " --column r --washout 5 --units 100000 --members 100",
+                 "units = 100000, members = 100: would need about 81", "GB of memory");
+  expect_refused("diagnose --units 100000 --members 100", "GB of memory");
+  // What the process is allowed counts, not what the machine has.
+  const std::string command =
+      "ulimit -v 4000000; " WAGGLE_COMMAND " diagnose --units 30000 2>" + path("err");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  expect_parts(waggle::read(path("err")), {"units = 30000", "there are 4.1 GB"});
+}
+
+TEST_F(UsageCli, PathsThatLeadNowhereAreNamed) {
+  fs::create_symlink("loop", path("loop"));
+  expect_refused("simulate bee-world -o " + path("loop"), "cannot write '",
+                 "loop': Too many levels");
+  expect_refused("simulate bee-world -o " + directory_.string(), "is a directory");
+  const std::string long_name(300, 'x');
+  expect_refused("simulate bee-world -o " + path(long_name), "File name too long");
+}
+
+TEST_F(UsageCli, ADumbTerminalGetsNoEscapeCodes) {
+  const std::string command = "simulate bee-world --steps 100000 -o " + path("x.csv");
+  EXPECT_NE(said_to_terminal(command, "xterm").find('\033'), std::string::npos);
+  EXPECT_EQ(said_to_terminal(command, "dumb").find('\033'), std::string::npos);
+}
+
+TEST_F(UsageCli, AnInterruptionDoesNotWaitForAFactorisation) {
+  const std::string file = log();
+  const std::string commands[] = {
+      "learn " + file + " --reward r --action a --washout 2 --units 3000 -o " + path("m"),
+      "forecast " + file + " --column r --washout 5 --units 3000 --out " + path("out")};
+  for (const std::string& command : commands) {
+    for (const char* signal : {"INT", "TERM"}) {
+      const auto start = std::chrono::steady_clock::now();
+      const std::string timed = std::string("timeout --preserve-status -s ") + signal +
+                                " 1 " WAGGLE_COMMAND " " + command + " >/dev/null 2>" + path("err");
+      const int status = std::system(timed.c_str());
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      EXPECT_EQ(WEXITSTATUS(status), 130) << command;
+      EXPECT_LT(taken.count(), 1.0 + 2.5) << command;
+      EXPECT_EQ(waggle::read(path("err")), "waggle: interrupted; there was nothing to save yet\n");
+      EXPECT_FALSE(fs::exists(path("m")));
+      EXPECT_FALSE(fs::exists(path("out/results.json")));
+      EXPECT_TRUE(is_clean());
+    }
+  }
+}
+
+}  // namespace
