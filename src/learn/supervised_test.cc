@@ -239,7 +239,7 @@ TEST(Supervised, BadInputIsRefused) {
   options.washout = 100;
   options.solve.smallest = 0.0;
   expect_error([&] { fit(targets, targets); }, "smallest = 0");
-  options = {};
+  options = presets::forecasting();
   options.reservoir.units = 10;
   options.reservoir.activation = Activation::identity;
   options.reservoir.spectral_radius = 8.0;
