@@ -22,7 +22,7 @@ void require_memory(double bytes, std::string_view what) {
   constexpr double gigabyte = 1e9;
   const double available = physical_memory();
   require(available == 0.0 || bytes <= available,
-          "{} needs about {:.3g} GB of memory, this machine has {:.3g} GB", what, bytes / gigabyte,
+          "{}: needs about {:.3g} GB of memory, this machine has {:.3g} GB", what, bytes / gigabyte,
           available / gigabyte);
 }
 

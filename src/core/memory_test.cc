@@ -18,7 +18,7 @@ TEST(Memory, IsAskedForBeforeItIsTaken) {
   const double available = physical_memory();
   ASSERT_GT(available, 1e8);
   EXPECT_NO_THROW(require_memory(0.5 * available, "half of it"));
-  expect_error([&] { require_memory(2.0 * available, "twice of it"); }, "twice of it needs about",
+  expect_error([&] { require_memory(2.0 * available, "twice of it"); }, "twice of it: needs about",
                "GB of memory, this machine has");
 }
 
@@ -31,7 +31,7 @@ TEST(Memory, AReservoirTooLargeIsRefused) {
   // 80 GB for A, and as much again twice while it is decomposed.
   if (physical_memory() > 240e9) GTEST_SKIP() << "this machine is large enough";
   expect_error([&] { EchoStateNetwork({.units = 100'000}, 1); },
-               "a reservoir of 100000 units needs about 240 GB");
+               "a reservoir of 100000 units: needs about 240 GB");
 }
 
 /// Many features of a state that is small.
@@ -58,7 +58,7 @@ TEST(Memory, AFitTooLargeIsRefused) {
   for (int k = 0; k < 10; ++k) log.append(1.0, Eigen::VectorXd::Zero(1), Eigen::VectorXd(0));
   for (const Method method : {Method::lstd, Method::bellman_residual}) {
     expect_error([&] { fit_value(reservoir, layout, log, {.method = method}); },
-                 "features needs about", "GB of memory");
+                 "features: needs about", "GB of memory");
   }
   expect_error([&] { td_moments(reservoir, layout, log, 0.5); }, "GB of memory");
 }
