@@ -277,7 +277,7 @@ TEST(Describe, WhatDoesNotFitIsRefused) {
   refuse(R"({"steps": 99999999999999999999})", "whole number");
   refuse(R"({"reservoir": {"seed": -1}})", "file.reservoir.seed = -1", "not negative");
   refuse(R"({"reservoir": {"seed": 18446744073709551616}})", "below 2^64");
-  refuse(R"({"sweps": 3})", "file.sweps: no such option", "'sweeps'");
+  refuse(R"({"sweepz": 3})", "file.sweepz: no such option", "'sweeps'");
   refuse(R"({"sweeps": [3]})", "file.sweeps = a list", "whole number");
   expect_error(
       [] {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -174,8 +175,13 @@ class WatchedLog final : public TrajectorySource {
   std::atomic<bool> worth_keeping_ = false;  // set by the work, read by who watches it
 };
 
-/// The one place that learns.
-Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions options) {
+std::string saved_text(const std::filesystem::path& out) {
+  return fmt::format("what was learnt until then is saved in {}", out.string());
+}
+
+/// The one place that learns. If it is ended in the middle, what is known by then goes to `out`.
+Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions options,
+                  const std::filesystem::path& out) {
   EnvironmentSpec spec = log.spec();
   spec.choice_names = log.choice_labels();
   WatchedLog watched(log);
@@ -183,15 +189,29 @@ Model learn_model(const std::vector<std::string>& logs, Log& log, LearnOptions o
     watched.keep();  // a sweep has been finished
     return interrupted();
   };
+  Provenance provenance;
+  provenance.sources = logs;
+  std::optional<Learnt> learnt;
+  std::atomic<bool> complete = false;
+  const auto without_confidence = [&] {
+    Model model = make_model(*learnt, spec, provenance, {.confidence = false});
+    model.warnings.emplace_back("interrupted before it was known how sure the value is");
+    return model;
+  };
   return run_interruptibly(
       [&] {
-        const Learnt learnt = learn_from_log(spec, watched, options);
+        learnt = learn_from_log(spec, watched, options);
+        complete = true;
         watched.keep();
-        Provenance provenance;
-        provenance.sources = logs;
-        return make_model(learnt, spec, watched, provenance);
+        return interrupted() ? without_confidence()
+                             : make_model(*learnt, spec, watched, provenance);
       },
-      [&watched] { return !watched.worth_keeping(); });
+      [&]() -> std::optional<std::string> {
+        if (!watched.worth_keeping()) return kNothingSaved;
+        if (!complete) return std::nullopt;  // the sweep is waited for
+        save_model(out, without_confidence());
+        return saved_text(out);
+      });
 }
 
 /// What a reader of the results wants to know first, then everything the model says of itself.
@@ -284,7 +304,7 @@ void LearnCommand::run() {
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
   Log log = run_interruptibly([&] { return Log(logs, reading); });
-  const Model model = learn_model(logs, log, options);
+  const Model model = learn_model(logs, log, options, out);
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
   if (!results.empty()) {
@@ -292,8 +312,7 @@ void LearnCommand::run() {
     write_file(results / "results.json", to_text(result));
   }
   if (interrupted()) {
-    fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
-               out.string());
+    fmt::print(stderr, "waggle: interrupted; {}\n", saved_text(out));
   }
   if (json) {
     print(to_text(result));
