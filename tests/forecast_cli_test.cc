@@ -81,7 +81,7 @@ TEST_F(ForecastCli, ASineIsLinear) {
 
 TEST_F(ForecastCli, ConfigAndFlagsOnTopOfIt) {
   const std::string config = write("c.toml",
-                                   "washout = 50\nridge = 1e-6\nchoose_ridge = false\n"
+                                   "washout = 50\nridge = 1e-6\n"
                                    "[reservoir]\nunits = 40\noperator_norm = 0.8\nleak = 0.5\n");
   const std::string command = "forecast " + wave(400) + " --column x --json --config " + config;
   const json result = json::parse(run(command + " --leak 0.7").out);
@@ -90,7 +90,7 @@ TEST_F(ForecastCli, ConfigAndFlagsOnTopOfIt) {
   EXPECT_EQ(result["options"]["reservoir"]["operator_norm"], 0.8);
   EXPECT_TRUE(result["options"]["reservoir"]["spectral_radius"].is_null());
   EXPECT_EQ(result["options"]["washout"], 50);
-  EXPECT_EQ(result["options"]["choose_ridge"], false);
+  EXPECT_EQ(result["options"]["ridge"], 1e-6);
   const json diagnosed = json::parse(run("diagnose --json --config " + config).out);
   EXPECT_NEAR(diagnosed["operator_norm"].get<double>(), 0.8, 1e-9);
   expect_refused("forecast " + wave(400) + " --column x --config " + write("b.toml", "uints = 3\n"),

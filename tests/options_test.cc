@@ -40,6 +40,9 @@ auto members(T& o) {
   if constexpr (N == 8) {
     auto& [a, b, c, d, e, f, g, h] = o; return std::tie(a, b, c, d, e, f, g, h);
   }
+  if constexpr (N == 10) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = o; return std::tie(a, b, c, d, e, f, g, h, i, j);
+  }
   if constexpr (N == 11) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = o; return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   }
@@ -227,24 +230,29 @@ void expect_described(const char* name) {
 }
 
 TEST(Describe, EveryFieldComesBack) {
-  expect_described<6, RidgeOptions>("RidgeOptions");
+  expect_described<5, RidgeOptions>("RidgeOptions");
   expect_described<4, ProcedureOne>("ProcedureOne");
-  expect_described<16, ReservoirOptions>("ReservoirOptions");
+  expect_described<15, ReservoirOptions>("ReservoirOptions");
   expect_described<6, ValueOptions>("ValueOptions");
-  expect_described<5, SupervisedOptions>("SupervisedOptions");
+  expect_described<6, SupervisedOptions>("SupervisedOptions");
   expect_described<6, ContractionOptions>("ContractionOptions");
   expect_described<7, MemoryCapacityOptions>("MemoryCapacityOptions");
   expect_described<4, GreedyOptions>("GreedyOptions");
   expect_described<2, Exploration>("Exploration");
   expect_described<2, OptimismOptions>("OptimismOptions");
-  expect_described<6, PolicyIterationOptions>("PolicyIterationOptions");
+  expect_described<5, PolicyIterationOptions>("PolicyIterationOptions");
   expect_described<3, StepSizes>("StepSizes");
   expect_described<7, OnlineValueOptions>("OnlineValueOptions");
   expect_described<8, OnlineOptions>("OnlineOptions");
-  expect_described<15, LearnOptions>("LearnOptions");
+  expect_described<2, RewardScale>("RewardScale");
+  expect_described<10, FitOptions>("FitOptions");
+  expect_described<7, CollectOptions>("CollectOptions");
+  expect_described<2, LearnOptions>("LearnOptions");
+  expect_described<4, ScoreOptions>("ScoreOptions");
+  expect_described<2, LogEvaluationOptions>("LogEvaluationOptions");
+  expect_described<4, ForecastOptions>("ForecastOptions");
   expect_described<2, RolloutOptions>("RolloutOptions");
   expect_described<14, LogOptions>("LogOptions");
-  expect_described<1, ModelOptions>("ModelOptions");
   expect_described<3, ExportOptions>("ExportOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
@@ -277,7 +285,7 @@ TEST(Describe, WhatDoesNotFitIsRefused) {
   refuse(R"({"steps": 99999999999999999999})", "whole number");
   refuse(R"({"reservoir": {"seed": -1}})", "file.reservoir.seed = -1", "not negative");
   refuse(R"({"reservoir": {"seed": 18446744073709551616}})", "below 2^64");
-  refuse(R"({"sweps": 3})", "file.sweps: no such option", "'sweeps'");
+  refuse(R"({"sweepz": 3})", "file.sweepz: no such option", "'sweeps'");
   refuse(R"({"sweeps": [3]})", "file.sweeps = a list", "whole number");
   expect_error(
       [] {

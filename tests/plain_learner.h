@@ -21,7 +21,7 @@ inline LearnOptions plain_learner(Eigen::Index units = 300, std::uint64_t seed =
   options.fit.reservoir = plain_reservoir(units, seed);
   options.fit.standardise = true;
   options.fit.value.method = Method::lstd;
-  options.fit.value.solve = {.choose = true};
+  options.fit.value.solve = {};
   options.fit.greedy.maximiser = Maximiser::exact;
   return options;
 }

@@ -190,7 +190,7 @@ TEST_F(ProductCli, AClosedPipeIsNoFailureOfTheLoop) {
 }
 
 TEST_F(ProductCli, AnInterruptionKeepsTheRowsSoFar) {
-  const std::string command = "timeout --preserve-status -s INT 0.5 " WAGGLE_COMMAND
+  const std::string command = "timeout --foreground --preserve-status -s INT 0.5 " WAGGLE_COMMAND
                               " simulate bee-world --steps 20000000 -o " +
                               path("log.csv") + " 2>" + path("err") + " >/dev/null; echo $? >" +
                               path("code");

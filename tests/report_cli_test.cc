@@ -328,6 +328,11 @@ TEST_F(ReportCli, RefusesWhatCannotBeShownAtAll) {
   write_theorem("r");
   expect_refused("report " + path("r") + " -o " + path("empty"), "must name a file");
   expect_refused("report " + path("r") + " -o " + path("r/t/steps.csv"), "name another file");
+  // Where a path cannot even be looked at.
+  std::filesystem::create_symlink("loop", directory_ / "loop");
+  expect_refused("report " + path("loop"), "is no directory");
+  expect_refused("report " + path("r") + " -o " + path("loop/a.html"), "cannot write",
+                 "Too many levels");
 }
 
 TEST_F(ReportCli, NamesTheDirectoryThatCannotBeWritten) {

@@ -231,7 +231,7 @@ TEST_F(UsageCli, AnInterruptionDoesNotWaitForAFactorisation) {
   for (const std::string& command : commands) {
     for (const char* signal : {"INT", "TERM"}) {
       const auto start = std::chrono::steady_clock::now();
-      const std::string timed = std::string("timeout --preserve-status -s ") + signal +
+      const std::string timed = std::string("timeout --foreground --preserve-status -s ") + signal +
                                 " 1 " WAGGLE_COMMAND " " + command + " >/dev/null 2>" + path("err");
       const int status = std::system(timed.c_str());
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

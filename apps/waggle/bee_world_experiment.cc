@@ -130,8 +130,11 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
   Flights flights;
   flights.outcomes.resize(static_cast<std::size_t>(options.seeds));
   flights.rounds.resize(flights.outcomes.size());
+  LearnOptions stopped = learner;
+  stopped.stop = interrupted;
   const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
-    Flight flight = fly(problem.world, learner, problem.file.evaluation_steps(), seed);
+    Flight flight = fly(problem.world, stopped, problem.file.evaluation_steps(), seed);
+    end_if_interrupted();
     flights.outcomes[static_cast<std::size_t>(i)] = {
         .values = {flight.learnt.rounds.front().mean_reward,
                    flight.improved.trajectory.rewards().mean()},

@@ -99,7 +99,7 @@ std::string to_table(const ForecastRun& run, const Series& series) {
   const FitDiagnostics& fit = run.diagnostics;
   text += fmt::format("fit: {} features, {} of them independent, λ = {:.1e} of the mean square",
                       fit.features, fit.rank, fit.relative_ridge);
-  return text + (run.options.model.solve.choose ? ", chosen by cross-validation\n" : "\n");
+  return text + (run.options.model.solve.choose() ? ", chosen by cross-validation\n" : "\n");
 }
 
 ordered_json to_json(const Score& score) {

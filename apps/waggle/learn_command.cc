@@ -125,9 +125,8 @@ std::string preset_list() {
   return text;
 }
 
-void say_saved(const std::filesystem::path& out) {
-  fmt::print(stderr, "waggle: interrupted; what was learnt until then is saved in {}\n",
-             out.string());
+std::string saved_text(const std::filesystem::path& out) {
+  return fmt::format("what was learnt until then is saved in {}", out.string());
 }
 
 /// What was learnt so far, kept by the thread that learns for the one that watches it.
@@ -164,14 +163,13 @@ Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptio
     learnt.provenance.sources = logs;
     return learnt;
   };
-  const auto save_so_far = [&] {
+  const auto save_so_far = [&]() -> std::optional<std::string> {
     std::optional<Model> model = so_far.model();
-    if (!model) return true;
+    if (!model) return kNothingSaved;
     model->provenance.sources = logs;
     model->warnings.emplace_back("learning was stopped early");
     save_model(out, *model);
-    say_saved(out);
-    return true;
+    return saved_text(out);
   };
   return run_interruptibly(learn, save_so_far);
 }
@@ -259,7 +257,7 @@ void LearnCommand::run() {
     write_file(results / "results.json", to_text(result));
   }
   if (interrupted()) {
-    say_saved(out);
+    fmt::print(stderr, "waggle: interrupted; {}\n", saved_text(out));
   }
   if (json) {
     print(to_text(result));

@@ -91,8 +91,7 @@ Figure ridge_path_figure(const Learnt& learnt, const ReproduceOptions& options,
                          const std::string& score_name,
                          const std::function<double(const Learnt&)>& score) {
   // Wide enough for a fit too free on one side and too stiff on the other.
-  const RidgeOptions path{
-      .scale = RidgeScale::relative, .choose = true, .smallest = 1e-10, .largest = 10.0};
+  const RidgeOptions path{.smallest = 1e-10, .largest = 10.0};
   const std::vector<RidgeCandidate> candidates = refit(learnt, path).diagnostics.ridge_path;
   Figure figure{"ridge_path", {"ridge", "relative", "error", score_name}, {}};
   figure.learner = kPathLearner;

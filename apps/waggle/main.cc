@@ -84,7 +84,8 @@ struct ExperimentCommand {
       progress(what, done, total);
     };
     const std::vector<ExperimentResult> results = run_interruptibly(
-        [&] { return run_experiments(options, watched); }, [&] { return !some_done; });
+        [&] { return run_experiments(options, watched); },
+        [&] { return some_done ? std::nullopt : std::optional<std::string>(kNothingSaved); });
     line.reset();
     if (interrupted()) {
       fmt::print(stderr,
@@ -200,7 +201,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "waggle: {}\n", error.what());
     return kBadInput;
   } catch (const Interrupted&) {
-    fmt::print(stderr, "waggle: interrupted; there was nothing to save yet\n");
+    fmt::print(stderr, "waggle: interrupted; {}\n", kNothingSaved);
     return kInterrupted;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "waggle: out of memory; fewer units or members need less of it\n");

@@ -182,8 +182,11 @@ Runs trade_all(const ReproduceOptions& options, const std::string& what, const P
   Runs runs;
   runs.outcomes.resize(static_cast<std::size_t>(options.seeds));
   runs.rounds.resize(runs.outcomes.size());
+  Problem stopped = problem;
+  stopped.learner.stop = interrupted;
   const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
-    Run run = trade(problem, seed);
+    Run run = trade(stopped, seed);
+    end_if_interrupted();
     runs.outcomes[static_cast<std::size_t>(i)] = outcome(run);
     runs.rounds[static_cast<std::size_t>(i)] = run.learnt.rounds;
   });

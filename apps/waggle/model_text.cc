@@ -113,7 +113,7 @@ std::string learnt_table(const Model& model) {
                                         fit.condition_number));
   text += table_line(
       "ridge λ", fmt::format("{:.2e} ({:.1e} of the mean square{})", fit.ridge, fit.relative_ridge,
-                             model.options.value.solve.choose ? ", cross-validated" : ""));
+                             model.options.value.solve.choose() ? ", cross-validated" : ""));
   text += table_line("residual",
                      fmt::format("{:.4g}, root mean square of the Bellman error", fit.residual));
   text += table_line("policy iteration", improvement_text(model));

@@ -198,9 +198,6 @@ void settle(toml::table& table) {
   const bool radius = table.contains("spectral_radius");
   if (norm && !radius) table.insert("spectral_radius", "none");
   if (radius && !norm) table.insert("operator_norm", "none");
-  if (table.contains("ridge") && !table.contains("choose_ridge")) {
-    table.insert("choose_ridge", false);
-  }
   for (auto&& [key, value] : table) {
     if (toml::table* inner = value.as_table()) settle(*inner);
   }

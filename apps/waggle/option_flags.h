@@ -91,7 +91,7 @@ class OptionFlags {
 };
 
 /// Takes back the default of what the table excludes: of two ways to rescale the recurrent matrix
-/// the one not asked for, and the choice of λ where one is given. Tables within are looked at too.
+/// the one not asked for. Tables within are looked at too.
 void settle(toml::table& table);
 
 /// The file's options with the flags on top of them.

@@ -32,11 +32,11 @@ bool can_redraw() {
 }
 
 /// Ends the program without unwinding: another thread is still at work.
-[[noreturn]] void end_interrupted() {
+[[noreturn]] void end_interrupted(const std::string& what_is_saved) {
   discard_temporary_files();
   screen.lock();  // for good
   if (line_shown) std::fputs(kEraseLine, stderr);
-  std::fputs("waggle: interrupted; there was nothing to save yet\n", stderr);
+  fmt::print(stderr, "waggle: interrupted; {}\n", what_is_saved);
   std::fflush(stderr);
   std::_Exit(kInterrupted);
 }
@@ -122,12 +122,14 @@ void end_if_interrupted() {
 }
 
 void await_work(const std::function<bool(std::chrono::milliseconds)>& done,
-                const std::function<bool()>& may_abandon) {
+                const Abandon& abandon) {
   std::chrono::milliseconds waited(0);  // since it was asked to end
   while (!done(kLook)) {
     if (!interrupted()) continue;
     waited += kLook;
-    if (waited >= kPatience && (!may_abandon || may_abandon())) end_interrupted();
+    if (waited < kPatience) continue;
+    const std::optional<std::string> said = abandon ? abandon() : kNothingSaved;
+    if (said) end_interrupted(*said);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -65,25 +66,29 @@ void end_if_interrupted();
 /// The exit code of a command that was interrupted.
 inline constexpr int kInterrupted = 130;
 
+/// What is to be done about work that goes on although it was asked to end: nothing, which waits
+/// for it, or end the program, saying this after "waggle: interrupted; ". It may save something
+/// first.
+using Abandon = std::function<std::optional<std::string>()>;
+inline constexpr const char* kNothingSaved = "there was nothing to save yet";
+
 /// Waits for `done`, which is given a time to wait; see run_interruptibly().
-void await_work(const std::function<bool(std::chrono::milliseconds)>& done,
-                const std::function<bool()>& may_abandon);
+void await_work(const std::function<bool(std::chrono::milliseconds)>& done, const Abandon& abandon);
 
 /// Does some work in a thread of its own, and returns or throws what it does.
 ///
 /// Work that looks at interrupted() ends by itself, with what there is to keep. If it has not ended
-/// a short while after it was asked to (it is in the middle of a factorisation), `may_abandon` is
-/// asked, in this thread, again and again until it says yes; without one the answer is yes. Then
-/// the program ends here, with a message and nothing written. Where there is something to keep,
-/// `may_abandon` may save it, or say no.
+/// a short while after it was asked to (it may be in the middle of a factorisation), `abandon` is
+/// asked, in this thread, again and again; without one, the program ends, with nothing saved. It
+/// then ends here and at once: files that were begun are removed, nothing is unwound.
 template <typename Work>
-auto run_interruptibly(Work work, const std::function<bool()>& may_abandon = nullptr) {
+auto run_interruptibly(Work work, const Abandon& abandon = nullptr) {
   auto result = std::async(std::launch::async, std::move(work));
   await_work(
       [&](std::chrono::milliseconds time) {
         return result.wait_for(time) == std::future_status::ready;
       },
-      may_abandon);
+      abandon);
   return result.get();
 }
 

@@ -27,7 +27,7 @@ using Eigen::Index;
 
 namespace {
 
-constexpr Index kChunk = 4096;  // rows held at a time
+constexpr Index kChunk = 64;  // rows between two looks at whether to end
 
 struct SimulateCommand {
   ConfigFile config;

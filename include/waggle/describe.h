@@ -36,10 +36,10 @@ namespace waggle {
 
 template <typename Visitor>
 void describe(Visitor& v, RidgeOptions& o) {
-  v("ridge", o.ridge, "λ, what squared weights cost; given by itself, λ is not chosen");
+  v("ridge", o.ridge, "λ, what squared weights cost; none: chosen by cross-validation");
   v("ridge_scale", o.scale, "λ as it stands, or in units of the mean squared feature");
-  v("choose_ridge", o.choose, "choose λ from the data by cross-validation");
-  v("smallest_ridge", o.smallest, "where the path of λ to choose from begins, relative");
+  v("smallest_ridge", o.smallest,
+    "where the path of λ to choose from begins, relative; none: 1e-8, 1e-12 if supervised");
   v("largest_ridge", o.largest, "and where it ends");
   v("solver", o.solver, "singular values, or back substitution, which is faster");
 }
@@ -113,7 +113,7 @@ void describe(Visitor& v, MemoryCapacityOptions& o) {
   v("washout", o.washout, "steps before either; 0: four times the units");
   v("lowest", o.lowest, "inputs are drawn from this");
   v("highest", o.highest, "to this");
-  describe(v, o.solve);
+  v("ridge", o.ridge, "λ of the readouts, relative");
   v("seed", o.seed, "draws the inputs");
 }
 

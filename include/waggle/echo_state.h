@@ -70,7 +70,7 @@ struct MemoryCapacityOptions {
   Eigen::Index washout = 0;  ///< before either, ≥ 1; 0: four times the units, at least the delays
   double lowest = -0.8;      ///< u ~ U(lowest, highest)
   double highest = 0.8;
-  RidgeOptions solve = {.ridge = 1e-12, .scale = RidgeScale::relative};
+  double ridge = 1e-12;  ///< λ ≥ 0 of the readouts, relative to the mean squared feature
   std::uint64_t seed = 0;
 
   /// Throws Error where a field is out of its range.

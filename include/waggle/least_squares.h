@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -20,15 +21,20 @@ enum class RidgeScale {
 };
 
 struct RidgeOptions {
-  double ridge = 1e-9;  ///< λ ≥ 0
-  Solver solver = Solver::svd;
-  RidgeScale scale = RidgeScale::absolute;
-  /// Choose λ from the data over a path of 20 relative values and ignore `ridge`: by generalised
+  /// λ ≥ 0. Not given: chosen from the data, over a path of 20 relative values, by generalised
   /// cross-validation for least squares, by five-fold cross-validation of the projected Bellman
   /// error for LSTD. One factorisation serves the whole path.
-  bool choose = false;
-  double smallest = 1e-8;  ///< where the path begins, > 0; noise-free data may want 1e-16
-  double largest = 1e-2;   ///< and where it ends, ≥ smallest
+  std::optional<double> ridge = std::nullopt;
+  Solver solver = Solver::svd;
+  RidgeScale scale = RidgeScale::absolute;  ///< of a λ that is given
+  /// Where the path begins, > 0. Not given: 1e-8, or 1e-12 in supervised learning, whose targets
+  /// may be free of noise. On data without any, 1e-18 predicts better still, but a closed loop may
+  /// then run away.
+  std::optional<double> smallest = std::nullopt;
+  double largest = 1e-2;  ///< and where it ends, ≥ smallest
+
+  bool choose() const { return !ridge; }
+  double smallest_or(double usual) const { return smallest.value_or(usual); }
 
   /// Throws Error where a field is out of its range.
   void validate() const;

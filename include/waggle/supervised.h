@@ -14,9 +14,7 @@ namespace waggle {
 struct SupervisedOptions {
   ReservoirOptions reservoir = {};  ///< presets::forecasting() has one for smooth series
   int members = 1;                  ///< independent reservoirs side by side
-  /// λ and how to solve. On data without any noise 1e-18 predicts better still, but a closed loop
-  /// may then run away.
-  RidgeOptions solve = {.choose = true, .smallest = 1e-12};
+  RidgeOptions solve = {};          ///< λ and how to solve
   Eigen::Index washout = 100;       ///< first steps to drive through but not to fit, ≥ 0
   bool standardise_inputs = true;   ///< scale each input channel by its mean and spread
   bool standardise_targets = true;  ///< the same for targets, so that one λ suits them all

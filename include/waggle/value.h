@@ -18,8 +18,8 @@ enum class Method {
 struct ValueOptions {
   double discount = 0.98;  ///< γ in [0, 1): 1/(1 − γ) steps ahead are looked
   Method method = Method::lstd;
-  RidgeOptions solve = {.choose = true};  ///< λ and how to solve
-  double trace = 0.0;                     ///< the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD
+  RidgeOptions solve = {};  ///< λ and how to solve
+  double trace = 0.0;       ///< the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD
   /// Rows at each episode's start to drive through but not to fit. If not given, none; but a
   /// learner leaves out 30 where the rows are cut out of a running process
   /// (TrajectorySource::cut_out), since their first states remember a beginning that never was.

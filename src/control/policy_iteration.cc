@@ -124,8 +124,7 @@ class Sweep {
 /// A λ chosen from the data stays for the sweeps that follow: what it has to tame, the noise of the
 /// data, is the same in all of them.
 void keep_chosen_ridge(const ValueFit& fit, ValueOptions& options) {
-  if (!options.solve.choose) return;
-  options.solve.choose = false;
+  if (!options.solve.choose()) return;
   options.solve.ridge = fit.diagnostics.relative_ridge;
   options.solve.scale = RidgeScale::relative;
 }
@@ -149,10 +148,11 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
     keep_chosen_ridge(result.value, value);
     search.set_weights(result.value.weights);
   }
-  // What the offset of the rewards adds to W says nothing of how much W has changed.
+  // What the unit and the offset of the rewards make of W says nothing of how much it has changed.
   const auto centred = [&](VectorXd weights) {
     const Index constant = reservoir.constant_feature();
     if (constant >= 0) weights[constant] -= options.rewards.constant_weight(value.discount);
+    weights /= options.rewards.unit;
     return weights;
   };
   Sweep sweep(source, used);
@@ -166,7 +166,7 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
     if (variance && i == 0) variance->fit();
     const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
     equations.solve(result.value);
-    if (!value.solve.choose) result.value.diagnostics.ridge_path = path;
+    if (!value.solve.choose()) result.value.diagnostics.ridge_path = path;
     keep_chosen_ridge(result.value, value);
     result.value.options = options.value;
     result.value.diagnostics.residual = report.bellman_error;

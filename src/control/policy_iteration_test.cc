@@ -206,10 +206,10 @@ TEST(PolicyIteration, ChoosesTheRidgeOnceAndReportsThePath) {
   const PolicyIteration result =
       iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
                       simulation.spec().actions},
-                     log, {.value = {.discount = 0.9, .solve = {.choose = true}}});
+                     log, {.value = {.discount = 0.9, .solve = {}}});
   EXPECT_EQ(result.value.diagnostics.ridge_path.size(), 20u);
   EXPECT_GT(result.value.diagnostics.ridge, 0.0);
-  EXPECT_TRUE(result.value.options.solve.choose);
+  EXPECT_TRUE(result.value.options.solve.choose());
 }
 
 TEST(PolicyIteration, BadInputIsNamed) {

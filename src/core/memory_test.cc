@@ -26,8 +26,8 @@ TEST(Memory, AReservoirTooLargeIsRefused) {
   expect_error([&] { EchoStateNetwork({.units = 10'000}, 1, 100'000); },
                "100000 reservoirs of 10000 units", "GB of memory");
   ProcedureOne procedure{.features = 100'000, .delay = 10'000, .input_bound = 1.0};
-  expect_error([&] { EchoStateNetwork({.procedure_one = procedure}, 10, 1000); },
-               "1000 reservoirs", "GB of memory");
+  expect_error([&] { EchoStateNetwork({.procedure_one = procedure}, 10, 1000); }, "1000 reservoirs",
+               "GB of memory");
   // 80 GB for A, and as much again twice while it is decomposed.
   if (physical_memory() > 240e9) GTEST_SKIP() << "this machine is large enough";
   expect_error([&] { EchoStateNetwork({.units = 100'000}, 1); },

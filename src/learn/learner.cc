@@ -257,7 +257,7 @@ class Learner {
           samples, features));
     }
     const RidgeEdge edge = result_.diagnostics.ridge_edge();
-    if (options_.fit.value.solve.choose && edge != RidgeEdge::none) {
+    if (options_.fit.value.solve.choose() && edge != RidgeEdge::none) {
       const bool smallest = edge == RidgeEdge::smallest;
       warnings.push_back(fmt::format("λ was chosen at the {} end of its range: give a {} {}",
                                      smallest ? "lower" : "upper", smallest ? "smaller" : "larger",

@@ -143,7 +143,9 @@ Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
         const Index count = features.cols() - skip;
         equations.add(features.rightCols(count), scaled.middleCols(first + skip, count));
       });
-  RidgeFit fit = equations.solve(options.solve);
+  RidgeOptions solve = options.solve;
+  solve.smallest = solve.smallest_or(std::min(1e-12, solve.largest));
+  RidgeFit fit = equations.solve(solve);
   model.weights = fit.weights * scaling.spread.asDiagonal();
   model.in_sample =
       to_score(fit.target_residuals.cwiseProduct(scaling.spread).cwiseQuotient(measured.spread));

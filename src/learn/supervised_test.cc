@@ -238,7 +238,7 @@ TEST(Supervised, BadInputIsRefused) {
   expect_error([&] { fit(targets, targets); }, "washout = -1");
   options.washout = 100;
   options.solve.smallest = 0.0;
-  expect_error([&] { fit(targets, targets); }, "smallest = 0");
+  expect_error([&] { fit(targets, targets); }, "smallest_ridge = 0");
   options = presets::forecasting();
   options.reservoir.units = 10;
   options.reservoir.activation = Activation::identity;

@@ -22,12 +22,21 @@ constexpr Index kRows = 256;  // rows gathered before the factor is updated
 
 }  // namespace
 
+namespace {
+
+constexpr double kSmallest = 1e-8;  // where a path of λ begins if nobody says
+
+}  // namespace
+
 void RidgeOptions::validate() const {
-  require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
-          ridge);
-  require(smallest > 0.0 && smallest <= largest && std::isfinite(largest),
-          "smallest = {}, largest = {}: the ridge's path must be positive, finite and in order",
-          smallest, largest);
+  const double given = ridge.value_or(0.0);
+  require(given >= 0.0 && std::isfinite(given), "ridge = {}: must be finite and not negative",
+          given);
+  const double first = smallest_or(std::min(kSmallest, largest));
+  require(first > 0.0 && first <= largest && std::isfinite(largest),
+          "smallest_ridge = {}, largest_ridge = {}: the ridge's path must be positive, finite and "
+          "in order",
+          first, largest);
 }
 
 RidgeEdge FitDiagnostics::ridge_edge() const {
@@ -152,7 +161,7 @@ MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
 }  // namespace
 
 std::vector<double> ridge_path(const RidgeOptions& options) {
-  const double low = std::log10(options.smallest);
+  const double low = std::log10(options.smallest_or(std::min(kSmallest, options.largest)));
   const double high = std::log10(options.largest);
   std::vector<double> path(20);
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -240,7 +249,7 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
       .samples = static_cast<double>(s.samples),
       .mean_squared = 0.0};
 
-  const bool by_svd = options.solver == Solver::svd || options.choose;
+  const bool by_svd = options.solver == Solver::svd || options.choose();
   linalg::Svd svd;
   if (by_svd) {
     svd = linalg::svd(problem.r);
@@ -254,9 +263,12 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
   fit.samples = s.samples;
   fit.features = n;
   judge(svd.values, fit);
-  fit.ridge =
-      options.scale == RidgeScale::relative ? options.ridge * problem.mean_squared : options.ridge;
-  if (options.choose) choose_ridge(problem, svd, options, fit);
+  if (options.choose()) {
+    choose_ridge(problem, svd, options, fit);
+  } else {
+    fit.ridge =
+        *options.ridge * (options.scale == RidgeScale::relative ? problem.mean_squared : 1.0);
+  }
   fit.relative_ridge = problem.mean_squared > 0.0 ? fit.ridge / problem.mean_squared : 0.0;
 
   const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);

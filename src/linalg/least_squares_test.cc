@@ -121,7 +121,7 @@ TEST(LeastSquares, GeneralisedCrossValidationIsItsDefinition) {
   const VectorXd targets = truth + 0.5 * numbers.vector(80);
   LeastSquares equations(10);
   equations.add(phi, targets.transpose());
-  const RidgeFit fit = equations.solve({.choose = true});
+  const RidgeFit fit = equations.solve({});
   const double unit = phi.squaredNorm() / 10;
   double best = 1e300, chosen = 0.0;
   ASSERT_EQ(fit.ridge_path.size(), 20u);
@@ -149,7 +149,7 @@ TEST(LeastSquares, AChoiceAtTheEndOfItsPathIsSaid) {
   const auto fit = [&](const VectorXd& targets, double smallest, double largest) {
     LeastSquares equations(10);
     equations.add(phi, targets.transpose());
-    return equations.solve({.choose = true, .smallest = smallest, .largest = largest});
+    return equations.solve({.smallest = smallest, .largest = largest});
   };
   const RidgeFit exact = fit(truth, 1e-6, 1e2);  // the less of it the better
   EXPECT_EQ(exact.ridge_edge(), RidgeEdge::smallest);
@@ -181,7 +181,7 @@ TEST(LeastSquares, HowTheStreamIsCutDoesNotMatter) {
   EXPECT_EQ(single.solve({1e-6}).weights, expected);  // the same blocks inside, so the same bits
   EXPECT_LT((first.solve({1e-6}).weights - expected).norm(), 1e-12);
   EXPECT_EQ(first.samples(), 1000);
-  EXPECT_NEAR(first.solve().residual, whole.solve().residual, 1e-13);
+  EXPECT_NEAR(first.solve({.ridge = 1e-9}).residual, whole.solve({.ridge = 1e-9}).residual, 1e-13);
 }
 
 TEST(LeastSquares, ScalingTargetsScalesWeights) {
@@ -206,7 +206,7 @@ TEST(LeastSquares, TheUnitOfTheTargetsMayBeAnything) {
     equations.merge(others);
     return equations.solve(options);
   };
-  for (const RidgeOptions& options : {RidgeOptions{0.1}, RidgeOptions{.choose = true}}) {
+  for (const RidgeOptions& options : {RidgeOptions{0.1}, RidgeOptions{}}) {
     const RidgeFit one = fit(1.0, options);
     for (const double unit : {0x1p-900, 0x1p-600, 0x1p600, 0x1p900}) {
       const RidgeFit other = fit(unit, options);
@@ -257,11 +257,11 @@ TEST(LeastSquares, BadInputIsNamed) {
   equations.add(numbers.matrix(3, 5), numbers.matrix(1, 5));
   expect_error([&] { equations.solve({-1.0}); }, "ridge = -1", "negative");
   expect_error([&] { equations.solve({kNan}); }, "ridge = nan");
-  expect_error([&] { equations.solve({.choose = true, .smallest = 0.0}); }, "smallest = 0");
-  expect_error([&] { equations.solve({.choose = true, .smallest = kNan}); }, "smallest = nan");
-  expect_error([&] { equations.solve({.choose = true, .smallest = 1e-3, .largest = 1e-4}); },
-               "largest = 0.0001", "in order");
-  expect_error([&] { equations.solve({.choose = true, .largest = INFINITY}); }, "largest = inf");
+  expect_error([&] { equations.solve({.smallest = 0.0}); }, "smallest_ridge = 0");
+  expect_error([&] { equations.solve({.smallest = kNan}); }, "smallest_ridge = nan");
+  expect_error([&] { equations.solve({.smallest = 1e-3, .largest = 1e-4}); }, "largest = 0.0001",
+               "in order");
+  expect_error([&] { equations.solve({.largest = INFINITY}); }, "largest_ridge = inf");
   expect_error([&] { equations.merge(LeastSquares(4)); }, "cannot merge");
 }
 

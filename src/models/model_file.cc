@@ -309,6 +309,13 @@ void read_learning(const std::string& text, int version, Model& model) {
     }
     json["centre_rewards"] = false;
   }
+  // There, whether λ was chosen stood beside a λ that was then not used.
+  if (const auto found = json.find("value"); version == 1 && found != json.end()) {
+    if (found->is_object() && found->contains("choose_ridge")) {
+      if ((*found)["choose_ridge"] == true) (*found)["ridge"] = nullptr;
+      found->erase("choose_ridge");
+    }
+  }
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;

@@ -77,6 +77,7 @@ TEST(Model, AFileOfVersionOneActsAsItDid) {
   EXPECT_EQ(model.options.members, 2);
   EXPECT_EQ(model.options.value.discount, 0.5);
   EXPECT_FALSE(model.options.centre_rewards);
+  EXPECT_TRUE(model.options.value.solve.choose());
   EXPECT_EQ(model.options.value.washout, 30);
   std::ifstream recorded(WAGGLE_TEST_DATA "/model-v1.csv");
   std::string line;

@@ -121,7 +121,8 @@ void MemoryCapacityOptions::validate() const {
   require(steps == 0 || steps >= 2, "steps = {}: must be at least 2, or 0", steps);
   require(washout >= 0, "washout = {}: must not be negative", washout);
   require_range(lowest, highest);
-  solve.validate();
+  require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
+          ridge);
 }
 
 namespace {
@@ -242,7 +243,8 @@ MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
     equations.add(features, targets);
   });
   if (result.diverged) return result;
-  const MatrixXd weights = equations.solve(options.solve).weights;
+  const MatrixXd weights =
+      equations.solve({.ridge = options.ridge, .scale = RidgeScale::relative}).weights;
 
   Correlations correlations(recall.outputs(), 0.5 * (options.lowest + options.highest));
   result.diverged = !recall.run(steps, [&](const Block& features, const Block& targets) {

@@ -62,7 +62,7 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
     const Index members = averaged ? network->members() : 1;
     own_ = averaged ? network->member_units() : reservoir.features();
     shared_ = reservoir.features() - members * own_;
-    const Index folds = options_.solve.choose ? kFolds : 1;
+    const Index folds = options_.solve.choose() ? kFolds : 1;
     // Two moments of each fold and of their sum, and what it takes to solve one member's system.
     require_memory(matrix_bytes(static_cast<double>(2 * members * (folds + 1) + 6),
                                 static_cast<double>(own_ + shared_)),
@@ -150,8 +150,8 @@ void ValueEquations::solve(ValueFit& fit) {
   for (std::vector<TdMoments>& folds : folds_) {
     std::erase_if(folds, [](const TdMoments& fold) { return fold.samples() == 0; });
   }
-  if (options.choose && folds_.front().size() == 1) {
-    options = {.ridge = std::clamp(1e-3, options.smallest, options.largest),
+  if (options.choose() && folds_.front().size() == 1) {
+    options = {.ridge = std::clamp(1e-3, ridge_path(options).front(), options.largest),
                .solver = options.solver,
                .scale = RidgeScale::relative};
   }

@@ -83,7 +83,7 @@ struct Member {
 
 Member gather(const std::vector<TdMoments>& folds, const RidgeOptions& options, Index unpenalised) {
   require(!folds.empty(), "LSTD: there are no moments to solve");
-  require(!options.choose || folds.size() >= 2,
+  require(!options.choose() || folds.size() >= 2,
           "LSTD: choosing the ridge needs at least 2 folds, there is {}", folds.size());
   TdMoments whole = folds.front();
   for (std::size_t i = 1; i < folds.size(); ++i) whole.merge(folds[i]);
@@ -157,13 +157,12 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
   Index missing = 0;  // directions in which a member's system is singular
   fit.weights.setZero(fit.features);
   RidgeOptions ridge = options;
-  if (options.choose) {
+  if (options.choose()) {
     ridge = {.ridge = choose_ridge(members, options, fit), .scale = RidgeScale::relative};
   }
   for (Index i = 0; i < count; ++i) {
     const Member& member = members[static_cast<std::size_t>(i)];
-    const double lambda =
-        ridge.scale == RidgeScale::relative ? ridge.ridge * member.unit : ridge.ridge;
+    const double lambda = *ridge.ridge * (ridge.scale == RidgeScale::relative ? member.unit : 1.0);
     Problem problem = scaled(member.whole, member.scale);
     problem.system.diagonal().array() += lambda;
     const linalg::LinearSolution solution = linalg::solve(problem.system, problem.target);

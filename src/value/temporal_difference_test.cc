@@ -129,7 +129,7 @@ TEST(Td, CrossValidationFindsMoreRidgeForMoreNoise) {
       const auto part = phi.middleCols(80 * f, 80);
       fold.add(part, part, MatrixXd::Zero(40, 80), rewards.segment(80 * f, 80));
     }
-    const TdFit fit = solve_td(folds, {.choose = true});
+    const TdFit fit = solve_td(folds, {});
     EXPECT_EQ(fit.ridge_path.size(), 20u);
     chosen.push_back(fit.ridge);
   }
@@ -174,10 +174,10 @@ TEST(Td, MembersAreFittedByThemselvesAndAveraged) {
   std::vector<double> errors(20, 0.0);
   for (Index member = 0; member < 3; ++member) {
     members.push_back(member_folds(member, {100, 230, 500}));
-    const TdFit alone = solve_td(members.back(), {.choose = true});
+    const TdFit alone = solve_td(members.back(), {});
     for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += alone.ridge_path[i].error;
   }
-  const TdFit chosen = solve_td_ensemble(members, {.choose = true}, shared);
+  const TdFit chosen = solve_td_ensemble(members, {}, shared);
   const auto best = std::min_element(errors.begin(), errors.end()) - errors.begin();
   for (std::size_t i = 0; i < errors.size(); ++i) {
     EXPECT_NEAR(chosen.ridge_path[i].error, errors[i], 1e-12 * errors[i]);
@@ -197,7 +197,7 @@ TEST(Td, BadInputIsNamed) {
   expect_error([&] { solve_td({moments}, {}); }, "no samples");
   expect_error([&] { solve_td({}, {}); }, "no moments");
   moments.add(phi, phi, phi, VectorXd::Zero(3));
-  expect_error([&] { solve_td({moments}, {.choose = true}); }, "2 folds");
+  expect_error([&] { solve_td({moments}, {}); }, "2 folds");
   expect_error([&] { solve_td({moments}, {.ridge = -1.0}); }, "ridge = -1");
   expect_error([&] { solve_td({moments}, {}, 2); }, "unpenalised = 2", "0 to 1");
   expect_error([] { solve_td_ensemble({}, {}, 0); }, "no members");

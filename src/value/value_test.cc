@@ -187,7 +187,7 @@ TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
     }
     for (const bool choose : {false, true}) {
       for (const Index rows : {4096, 97, 1}) {  // however the log comes
-        if (choose) options.solve = {.choose = true};
+        if (choose) options.solve = {};
         TrajectoryChunks chunks(trajectory, rows);
         const ValueFit fit = fit_value(ensemble, layout, chunks, options);
         EXPECT_EQ(fit.diagnostics.samples, 690);
@@ -248,11 +248,10 @@ TEST(Value, TheRangeOfTheRidgeIsTheOneAskedFor) {
   const EchoStateNetwork network({.units = 30}, layout.size());
   for (const Method method : {Method::lstd, Method::bellman_residual}) {
     const auto fit = [&](const Trajectory& experience, double smallest, double largest) {
-      const ValueOptions options{
-          .discount = 0.5,
-          .method = method,
-          .solve = {.choose = true, .smallest = smallest, .largest = largest},
-          .washout = 1};
+      const ValueOptions options{.discount = 0.5,
+                                 .method = method,
+                                 .solve = {.smallest = smallest, .largest = largest},
+                                 .washout = 1};
       return fit_value(network, layout, experience, options).diagnostics;
     };
     // Bee World's reward is known but for the random moves: a λ of the features' own size is far
