@@ -92,12 +92,17 @@ SupervisedOptions forecasting() {
 }
 
 const std::vector<Preset>& all() {
-  static const std::vector<Preset> presets = {
-      {"standard", "what serves most problems", standard()},
-      {"paper", "the paper's recipe to the letter", paper()},
-      {"iterated", "in rounds of acting and learning", iterated()},
-      {"iterated-noisy", "the same for much noise and short memory", iterated_noisy()},
-  };
+  static const std::vector<Preset> presets = [] {
+    std::vector<Preset> list;
+    const auto add = [&list](const char* name, const char* text, const LearnOptions& options) {
+      list.push_back({name, text, options});
+    };
+    add("standard", "what serves most problems", standard());
+    add("paper", "the paper's recipe to the letter", paper());
+    add("iterated", "in rounds of acting and learning", iterated());
+    add("iterated-noisy", "the same for much noise and short memory", iterated_noisy());
+    return list;
+  }();
   return presets;
 }
 
