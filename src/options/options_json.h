@@ -73,7 +73,8 @@ constexpr bool is_optional_number<std::optional<T>> = std::is_arithmetic_v<T>;
 /// Writes options as a JSON object, but for the fields named in `left_out`, here and within.
 class JsonWriter {
  public:
-  explicit JsonWriter(const std::set<std::string>& left_out = kKeptApart) : left_out_(left_out) {}
+  explicit JsonWriter(std::set<std::string> left_out = kKeptApart)
+      : left_out_(std::move(left_out)) {}
 
   template <typename T>
   void operator()(const char* name, T& field, const char* /*help*/ = "") {
@@ -116,7 +117,7 @@ class JsonWriter {
     return items;
   }
 
-  const std::set<std::string>& left_out_;
+  std::set<std::string> left_out_;
   nlohmann::ordered_json json_ = nlohmann::ordered_json::object();
 };
 

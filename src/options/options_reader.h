@@ -44,9 +44,8 @@ class OptionsReader {
 
   /// `where` names the table in messages. Fields named in `left_out`, here and in tables within,
   /// are not read.
-  OptionsReader(const Table& table, std::string where,
-                const std::set<std::string>& left_out = kKeptApart)
-      : table_(table), where_(std::move(where)), left_out_(left_out) {}
+  OptionsReader(const Table& table, std::string where, std::set<std::string> left_out = kKeptApart)
+      : table_(table), where_(std::move(where)), left_out_(std::move(left_out)) {}
 
   template <typename T>
   void operator()(const char* name, T& field, const char* /*help*/ = "") {
@@ -145,7 +144,7 @@ class OptionsReader {
 
   const Table& table_;
   std::string where_;
-  const std::set<std::string>& left_out_;
+  std::set<std::string> left_out_;
   std::vector<std::string> known_;
 };
 
