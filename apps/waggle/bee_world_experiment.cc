@@ -32,7 +32,7 @@ Flight fly(const BeeWorldOptions& options, LearnOptions learner, Index evaluatio
   UniformPolicy initial(simulation.spec().actions);
   learner.fit.reservoir.seed = seed;
   const auto start = std::chrono::steady_clock::now();
-  Learnt learnt = learn(simulation, initial, learner);
+  Learnt learnt = learn(simulation, initial, learner, {.progress = until_interrupted()});
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   GreedyPolicy greedy = learnt.policy(Start::training_ended);
   Rollout improved = simulation.run(greedy, {.steps = evaluation_steps});
@@ -130,10 +130,8 @@ Flights fly_all(const ReproduceOptions& options, const std::string& what, const 
   Flights flights;
   flights.outcomes.resize(static_cast<std::size_t>(options.seeds));
   flights.rounds.resize(flights.outcomes.size());
-  LearnOptions stopped = learner;
-  stopped.stop = interrupted;
   const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
-    Flight flight = fly(problem.world, stopped, problem.file.evaluation_steps(), seed);
+    Flight flight = fly(problem.world, learner, problem.file.evaluation_steps(), seed);
     end_if_interrupted();
     flights.outcomes[static_cast<std::size_t>(i)] = {
         .values = {flight.learnt.rounds.front().mean_reward,

@@ -46,7 +46,8 @@ Run trade(const Problem& problem, std::uint64_t seed) {
   LearnOptions learner = problem.learner;
   learner.fit.reservoir.seed = seed;
   const auto start = std::chrono::steady_clock::now();
-  Run run{learn(simulation, initial, learner), {Trajectory(1, 1)}};
+  Run run{learn(simulation, initial, learner, {.progress = until_interrupted()}),
+          {Trajectory(1, 1)}};
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (run.diverged()) return run;
   GreedyPolicy greedy = run.learnt.policy(Start::training_ended);
@@ -182,10 +183,8 @@ Runs trade_all(const ReproduceOptions& options, const std::string& what, const P
   Runs runs;
   runs.outcomes.resize(static_cast<std::size_t>(options.seeds));
   runs.rounds.resize(runs.outcomes.size());
-  Problem stopped = problem;
-  stopped.learner.stop = interrupted;
   const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
-    Run run = trade(stopped, seed);
+    Run run = trade(problem, seed);
     end_if_interrupted();
     runs.outcomes[static_cast<std::size_t>(i)] = outcome(run);
     runs.rounds[static_cast<std::size_t>(i)] = run.learnt.rounds;

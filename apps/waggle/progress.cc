@@ -117,6 +117,10 @@ void heed_interrupts() {
 
 bool interrupted() { return asked_to_end != 0; }
 
+ProgressCallback until_interrupted() {
+  return [](const Progress& /*progress*/) { return !interrupted(); };
+}
+
 void end_if_interrupted() {
   if (interrupted()) throw Interrupted();
 }

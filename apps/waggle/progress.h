@@ -60,6 +60,8 @@ struct Interrupted {};
 /// the command saves what it has. A second Ctrl-C ends the program at once.
 void heed_interrupts();
 bool interrupted();
+/// Shows nothing, and asks for the end when interrupted.
+ProgressCallback until_interrupted();
 /// Throws Interrupted if so: for work that is worth nothing unless it is finished.
 void end_if_interrupted();
 

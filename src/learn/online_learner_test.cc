@@ -196,5 +196,19 @@ TEST(OnlineLearner, WarnsOfStepSizesAndOfTheLemma) {
   EXPECT_NE(learner.warnings()[1].find("κ"), std::string::npos);
 }
 
+TEST(OnlineLearner, APerceptThatDoesNotFitIsRefused) {
+  MarketMaker market;
+  LinearPolicy initial(MatrixXd::Constant(1, 1, 0.05), 1.0);
+  OnlineOptions options;
+  options.reservoir.units = 5;
+  OnlineLearner learner(market.spec(), initial, options);
+  Draws draws = Random(0).at(Purpose::policy);
+  VectorXd action(1);
+  Percept short_of_one;
+  expect_error([&] { learner.act(short_of_one, draws, action); }, "size 0, must be 1");
+  Percept bad{.observation = VectorXd::Constant(1, std::nan(""))};
+  expect_error([&] { learner.end_episode(bad); }, "observation 0 is nan");
+}
+
 }  // namespace
 }  // namespace waggle

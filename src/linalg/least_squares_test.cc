@@ -259,8 +259,8 @@ TEST(LeastSquares, BadInputIsNamed) {
   expect_error([&] { equations.solve({kNan}); }, "ridge = nan");
   expect_error([&] { equations.solve({.smallest = 0.0}); }, "smallest_ridge = 0");
   expect_error([&] { equations.solve({.smallest = kNan}); }, "smallest_ridge = nan");
-  expect_error([&] { equations.solve({.smallest = 1e-3, .largest = 1e-4}); }, "largest = 0.0001",
-               "in order");
+  expect_error([&] { equations.solve({.smallest = 1e-3, .largest = 1e-4}); },
+               "largest_ridge = 0.0001", "in order");
   expect_error([&] { equations.solve({.largest = INFINITY}); }, "largest_ridge = inf");
   expect_error([&] { equations.merge(LeastSquares(4)); }, "cannot merge");
 }

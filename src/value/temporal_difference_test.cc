@@ -194,13 +194,13 @@ TEST(Td, BadInputIsNamed) {
   expect_error([&] { moments.add(phi, phi, phi, VectorXd::Zero(4)); }, "4 rewards");
   expect_error([&] { moments.add(phi, phi, phi * std::nan(""), VectorXd::Zero(3)); }, "finite");
   expect_error([&] { moments.merge(TdMoments(3, 0.5)); }, "cannot merge");
-  expect_error([&] { solve_td({moments}, {}); }, "no samples");
-  expect_error([&] { solve_td({}, {}); }, "no moments");
+  expect_error([&] { solve_td({moments}, {.ridge = 1e-9}); }, "no samples");
+  expect_error([&] { solve_td({}, {.ridge = 1e-9}); }, "no moments");
   moments.add(phi, phi, phi, VectorXd::Zero(3));
   expect_error([&] { solve_td({moments}, {}); }, "2 folds");
   expect_error([&] { solve_td({moments}, {.ridge = -1.0}); }, "ridge = -1");
-  expect_error([&] { solve_td({moments}, {}, 2); }, "unpenalised = 2", "0 to 1");
-  expect_error([] { solve_td_ensemble({}, {}, 0); }, "no members");
+  expect_error([&] { solve_td({moments}, {.ridge = 1e-9}, 2); }, "unpenalised = 2", "0 to 1");
+  expect_error([] { solve_td_ensemble({}, {.ridge = 1e-9}, 0); }, "no members");
   using Ensemble = std::vector<std::vector<TdMoments>>;
   expect_error([&] { solve_td_ensemble(Ensemble{{moments}}, {}, 3); }, "shared = 3", "[0, 2]");
   TdMoments longer = moments;
