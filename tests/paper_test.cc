@@ -125,8 +125,8 @@ TEST(Errata, WithoutNoiseTheTwoMethodsAgree) {
   const EchoStateNetwork network =
       EchoStateNetwork(reservoir, layout.size()).with_input_scaling(measure_inputs(layout, log));
   const auto values = [&](Method method) {
-    const ValueFit fit =
-        fit_value(network, layout, log, {.discount = 0.5, .method = method, .solve = {1e-9}, .washout = 50});
+    const ValueFit fit = fit_value(
+        network, layout, log, {.discount = 0.5, .method = method, .solve = {1e-9}, .washout = 50});
     return values_along(network, layout, log, Eigen::VectorXd::Zero(300), fit.weights);
   };
   const Eigen::VectorXd residual = values(Method::bellman_residual).tail(3900);

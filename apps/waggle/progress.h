@@ -54,7 +54,7 @@ std::string progress_text(const std::string& what, const std::string& unit, doub
                           double total, double seconds);
 
 /// Work was interrupted before there was anything to keep.
-struct Interrupted {};
+using Interrupted = Stopped;
 
 /// From here on, Ctrl-C (and a polite kill) only asks for the end: interrupted() becomes true and
 /// the command saves what it has. A second Ctrl-C ends the program at once.

@@ -4,11 +4,12 @@
 
 namespace waggle {
 
-/// The machine's memory in bytes, or 0 if it cannot be told.
-double physical_memory();
+/// The bytes this process may have: what the machine has, or a limit set below that. 0 if it cannot
+/// be told.
+double available_memory();
 
-/// Throws Error, saying how much `what` needs and how much there is, if `bytes` is more than the
-/// machine has. Called before large matrices are made, since a failure to allocate names nothing,
+/// Throws Error, saying how much `what` needs and how much there is, if `bytes` is more than
+/// that. Called before large matrices are made, since a failure to allocate names nothing,
 /// and a machine that promises more memory than it has fails later still.
 void require_memory(double bytes, std::string_view what);
 

@@ -15,11 +15,11 @@ namespace {
 using Eigen::Index;
 
 TEST(Memory, IsAskedForBeforeItIsTaken) {
-  const double available = physical_memory();
+  const double available = available_memory();
   ASSERT_GT(available, 1e8);
   EXPECT_NO_THROW(require_memory(0.5 * available, "half of it"));
   expect_error([&] { require_memory(2.0 * available, "twice of it"); }, "twice of it: needs about",
-               "GB of memory, this machine has");
+               "GB of memory, there are");
 }
 
 TEST(Memory, AReservoirTooLargeIsRefused) {
@@ -29,7 +29,7 @@ TEST(Memory, AReservoirTooLargeIsRefused) {
   expect_error([&] { EchoStateNetwork({.procedure_one = procedure}, 10, 1000); }, "1000 reservoirs",
                "GB of memory");
   // 80 GB for A, and as much again twice while it is decomposed.
-  if (physical_memory() > 240e9) GTEST_SKIP() << "this machine is large enough";
+  if (available_memory() > 240e9) GTEST_SKIP() << "this machine is large enough";
   expect_error([&] { EchoStateNetwork({.units = 100'000}, 1); },
                "a reservoir of 100000 units: needs about 240 GB");
 }
@@ -52,7 +52,7 @@ class Wide final : public ReservoirSystem {
 
 TEST(Memory, AFitTooLargeIsRefused) {
   // As many features as make one matrix of them larger than the machine's memory.
-  const Wide reservoir(static_cast<Index>(std::sqrt(physical_memory() / 8.0)) + 1);
+  const Wide reservoir(static_cast<Index>(std::sqrt(available_memory() / 8.0)) + 1);
   const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 0};
   Trajectory log(1, 0);
   for (int k = 0; k < 10; ++k) log.append(1.0, Eigen::VectorXd::Zero(1), Eigen::VectorXd(0));

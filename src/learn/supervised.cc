@@ -168,7 +168,7 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
   }
   return fit_supervised(
       std::make_shared<EchoStateNetwork>(
-          EchoStateNetwork(drawn.reservoir, inputs.rows()).with_input_scaling(scaling)),
+          EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members).with_input_scaling(scaling)),
       inputs, targets, drawn);
 }
 

@@ -202,12 +202,12 @@ TEST(Td, BadInputIsNamed) {
   expect_error([&] { solve_td({moments}, {.ridge = 1e-9}, 2); }, "unpenalised = 2", "0 to 1");
   expect_error([] { solve_td_ensemble({}, {.ridge = 1e-9}, 0); }, "no members");
   using Ensemble = std::vector<std::vector<TdMoments>>;
-  expect_error([&] { solve_td_ensemble(Ensemble{{moments}}, {}, 3); }, "shared = 3", "[0, 2]");
+  expect_error([&] { solve_td_ensemble(Ensemble{{moments}}, {.ridge = 1e-9}, 3); }, "shared = 3", "[0, 2]");
   TdMoments longer = moments;
   longer.merge(moments);
   expect_error(
       [&] {
-        solve_td_ensemble(Ensemble{{moments}, {longer}}, {}, 0);
+        solve_td_ensemble(Ensemble{{moments}, {longer}}, {.ridge = 1e-9}, 0);
       },
       "6 samples", "alike");
 }
