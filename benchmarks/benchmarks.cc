@@ -24,7 +24,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using waggle::EchoStateNetwork;
 using waggle::RandomNumbers;
-using waggle::ReservoirOptions;
+using waggle::plain_reservoir;
 
 constexpr Index kSteps = 10'000;
 
