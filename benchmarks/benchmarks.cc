@@ -23,8 +23,8 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using waggle::EchoStateNetwork;
-using waggle::RandomNumbers;
 using waggle::plain_reservoir;
+using waggle::RandomNumbers;
 
 constexpr Index kSteps = 10'000;
 

@@ -166,10 +166,10 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
         scaling.spread.cwiseInverse().asDiagonal() * (inputs.colwise() - scaling.mean);
     procedure->input_bound = input_bound(scaled, procedure->delay);
   }
-  return fit_supervised(
-      std::make_shared<EchoStateNetwork>(
-          EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members).with_input_scaling(scaling)),
-      inputs, targets, drawn);
+  return fit_supervised(std::make_shared<EchoStateNetwork>(
+                            EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members)
+                                .with_input_scaling(scaling)),
+                        inputs, targets, drawn);
 }
 
 MatrixXd predict(const Supervised& model, const Ref<const MatrixXd>& inputs, VectorXd& state) {

@@ -1,0 +1,149 @@
+#include <cmath>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/learner.h>
+
+#include "expect_error.h"
+#include "plain_learner.h"
+#include "toy.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+/// A random flight, in other units of nectar.
+Trajectory flight_in(double unit, double offset, Index steps = 800) {
+  BeeWorld world;
+  Simulation simulation(world, 5);
+  UniformPolicy random(world.spec().actions);
+  const Trajectory flown = simulation.run(random, {.steps = steps}).trajectory;
+  Trajectory log(1, 0);
+  for (Index k = 0; k < steps; ++k) {
+    log.append(unit * flown.rewards()[k] + offset, flown.actions().col(k), VectorXd(0));
+  }
+  return log;
+}
+
+TEST(LearnFromLog, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
+  const FitOptions options{
+      .reservoir = {.units = 40, .seed = 3},
+      .members = 1,
+      .value = {.discount = 0.5, .solve = {.ridge = 1e-3, .scale = RidgeScale::relative}}};
+  const EnvironmentSpec spec = BeeWorld().spec();
+  const Learnt plain = learn_from_log(spec, flight_in(1.0, 0.0), options);
+  const Index constant = plain.controller.reservoir->constant_feature();
+  ASSERT_GE(plain.rounds[0].sweeps.size(), 3u);
+  for (const double unit : {0x1p-560, 0x1p20}) {
+    const Learnt other = learn_from_log(spec, flight_in(unit, 0.0), options);
+    EXPECT_EQ(other.rounds[0].sweeps.size(), plain.rounds[0].sweeps.size());
+    EXPECT_EQ(VectorXd(other.controller.weights / unit), plain.controller.weights);
+    EXPECT_EQ(other.diagnostics.residual / unit, plain.diagnostics.residual);
+  }
+  const Learnt raised = learn_from_log(spec, flight_in(1.0, 1000.0), options);
+  EXPECT_EQ(raised.rounds[0].sweeps.size(), plain.rounds[0].sweeps.size());
+  VectorXd lowered = raised.controller.weights;
+  lowered[constant] -= 1000.0 / (1.0 - 0.5);
+  EXPECT_LT((lowered - plain.controller.weights).norm(), 1e-6 * plain.controller.weights.norm());
+  // Where episodes terminate the zero matters, and nothing is taken off.
+  Trajectory ends = flight_in(1.0, 1000.0);
+  ends.end_episode(EpisodeEnd::terminated);
+  FitOptions as_is = options;
+  as_is.centre_rewards = false;
+  EXPECT_EQ(learn_from_log(spec, ends, options).controller.weights,
+            learn_from_log(spec, ends, as_is).controller.weights);
+}
+
+TEST(LearnFromLog, OnlyARecordWithoutEpisodesHasAWashout) {
+  FitOptions options = plain_learner(10).fit;
+  options.value.washout.reset();
+  const EnvironmentSpec spec = BeeWorld().spec();
+  Trajectory log = flight_in(1.0, 0.0, 200);
+  const Learnt cut_out = learn_from_log(spec, log, options);
+  EXPECT_EQ(cut_out.options.value.washout, 30);
+  EXPECT_EQ(cut_out.diagnostics.samples, 170);
+  log.end_episode(EpisodeEnd::truncated);
+  const Learnt whole = learn_from_log(spec, log, options);
+  EXPECT_EQ(whole.options.value.washout, 0);
+  EXPECT_EQ(whole.diagnostics.samples, 200);
+  options.value.washout = 7;
+  EXPECT_EQ(learn_from_log(spec, log, options).diagnostics.samples, 193);
+}
+
+TEST(LearnFromLog, TakesAMemoryOfYourOwn) {
+  toy::Countdown countdown(5);
+  Simulation simulation(countdown, 2);
+  UniformPolicy random(countdown.spec().actions);
+  const Trajectory log = simulation.run(random, {.steps = 600}).trajectory;
+  const InputLayout layout = InputLayout::of(countdown.spec());
+  const FitOptions options{.value = {.discount = 0.8, .solve = {.ridge = 1e-10}, .washout = 1},
+                           .sweeps = 2};
+  const Learnt learnt =
+      learn_from_log(countdown.spec(), log, options,
+                     {.reservoir = std::make_shared<toy::LastObservation>(6, layout.size())});
+  for (int left = 1; left <= 5; ++left) {
+    EXPECT_NEAR(learnt.controller.weights[left], (1 - std::pow(0.8, left)) / 0.2, 1e-6);
+  }
+}
+
+TEST(LearnFromLog, TellsHowFarItIsAndEndsWhenAsked) {
+  const FitOptions options{.reservoir = {.units = 20}, .members = 1, .value = {.discount = 0.5}};
+  const EnvironmentSpec spec = BeeWorld().spec();
+  const Trajectory log = flight_in(1.0, 0.0);
+  int sweeps = 0;
+  const Learnt stopped = learn_from_log(spec, log, options, {.progress = [&](const Progress& p) {
+                                          if (p.model == nullptr) return true;
+                                          EXPECT_EQ(p.model->controller.weights.size(), 23);
+                                          return ++sweeps < 2;
+                                        }});
+  EXPECT_EQ(sweeps, 2);
+  EXPECT_EQ(stopped.rounds[0].sweeps.size(), 2u);
+  EXPECT_FALSE(stopped.has_confidence());
+  ASSERT_FALSE(stopped.warnings.empty());
+  EXPECT_NE(stopped.warnings.back().find("stopped early"), std::string::npos);
+  EXPECT_THROW(
+      learn_from_log(spec, log, options, {.progress = [](const Progress&) { return false; }}),
+      Stopped);
+}
+
+TEST(LearnFromLog, ValuesThatNoRewardCanGiveAreSaid) {
+  // One sweep on a discount of 50 steps ahead, from a log of a random flight: far too high.
+  const FitOptions options{.reservoir = {.units = 50}, .members = 1, .sweeps = 1};
+  const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 2000), options);
+  ASSERT_FALSE(learnt.warnings.empty());
+  EXPECT_NE(learnt.warnings.back().find("but rewards from"), std::string::npos);
+}
+
+TEST(LearnFromLog, AStreamGivesWhatMemoryGives) {
+  BeeWorld bees;
+  Simulation simulation(bees, 4, 150);  // episodes that go on from chunk to chunk
+  UniformPolicy random(simulation.spec().actions);
+  const Trajectory log = simulation.run(random, {.steps = 1000}).trajectory;
+  LearnOptions options = plain_learner();
+  options.fit.reservoir.units = 40;
+  options.fit.sweeps = 2;
+  options.fit.value.washout = 10;
+  const Learnt whole = learn_from_log(simulation.spec(), log, options.fit);
+  for (const Eigen::Index rows : {7, 256, 5000}) {
+    TrajectoryChunks stream(log, rows);
+    const Learnt streamed = learn_from_log(simulation.spec(), stream, options.fit);
+    // Sums are taken in another order, and λ is small: not the same bits, but the same value.
+    EXPECT_LT((streamed.controller.weights - whole.controller.weights).norm(),
+              1e-5 * whole.controller.weights.norm())
+        << rows;
+    EXPECT_EQ(streamed.provenance.rows, 1000);
+    EXPECT_EQ(streamed.provenance.episodes, 7);
+    EXPECT_EQ(streamed.experience.steps(), 0);
+    EXPECT_LT((streamed.scaling->spread - whole.scaling->spread).norm(), 1e-12);
+    EXPECT_DOUBLE_EQ(streamed.divergence_limit, whole.divergence_limit);
+  }
+  Trajectory nothing(1, 0);
+  expect_error([&] { learn_from_log(simulation.spec(), nothing, options.fit); }, "empty");
+}
+
+}  // namespace
+}  // namespace waggle
