@@ -1,0 +1,81 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include <waggle/bee_world.h>
+#include <waggle/evaluation.h>
+#include <waggle/learner.h>
+
+#include "expect_error.h"
+#include "plain_learner.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+/// Two random flights of 150 steps, the second a log to judge by.
+struct Flights {
+  BeeWorld world;
+  Simulation simulation{world, 6, 150};
+  UniformPolicy random{world.spec().actions};
+  Trajectory first = simulation.run(random, {.steps = 450}).trajectory;
+  Trajectory second = simulation.run(random, {.steps = 300}).trajectory;
+
+  Learnt learn(Index washout) const {
+    FitOptions options = plain_learner(15).fit;
+    options.value.washout = washout;
+    return learn_from_log(world.spec(), first, options);
+  }
+};
+
+TEST(EvaluateOnLog, JudgesTheRowsAfterTheWashoutByTheirBellmanErrors) {
+  const Flights flights;
+  for (const Index washout : {0, 20}) {
+    const Learnt learnt = flights.learn(washout);
+    TrajectoryChunks log(flights.second, 70);
+    const LogEvaluation result = evaluate_on_log(learnt, log, {.kept_rows = 12});
+    EXPECT_EQ(result.rows, 300);
+    EXPECT_EQ(result.episodes, 2);
+    EXPECT_EQ(result.judged, 300 - 2 * washout);
+    EXPECT_NEAR(result.mean_reward, flights.second.rewards().mean(), 1e-12);
+    const Controller& controller = learnt.controller;
+    EXPECT_NEAR(result.bellman_error,
+                bellman_error(*controller.reservoir, controller.layout, flights.second,
+                              controller.weights, 0.5, washout),
+                1e-12);
+    ASSERT_EQ(result.by_row.size(), 12u);  // the last ones
+    EXPECT_EQ(result.by_row.back()[0], flights.second.rewards()[299]);
+    EXPECT_EQ(result.by_row.front()[4], flights.second.actions()(0, 288));
+  }
+}
+
+TEST(EvaluateOnLog, BadInputIsNamed) {
+  const Flights flights;
+  Learnt learnt = flights.learn(0);
+  learnt.options.value.washout = 150;
+  TrajectoryChunks log(flights.second);
+  expect_error([&] { evaluate_on_log(learnt, log); }, "washout of 150");
+  expect_error([&] { evaluate_on_log(learnt, log, {.kept_rows = -1}); }, "kept_rows = -1");
+  EXPECT_THROW(evaluate_on_log(learnt, log, {}, [](const Progress&) { return false; }), Stopped);
+}
+
+TEST(ScorePolicy, IsTheMeanOfItsRuns) {
+  BeeWorld world;
+  UniformPolicy random(world.spec().actions);
+  const PolicyScore score = score_policy(world, random, {.steps = 200, .runs = 3, .seed = 4});
+  VectorXd means(3);
+  for (Index i = 0; i < 3; ++i) {
+    Simulation simulation(world, 4 + static_cast<std::uint64_t>(i));
+    means[i] = simulation.run(random, {.steps = 200}).trajectory.rewards().mean();
+  }
+  EXPECT_NEAR(score.mean, means.mean(), 1e-12);
+  EXPECT_NEAR(score.standard_error,
+              std::sqrt((means.array() - means.mean()).square().sum() / 2.0 / 3.0), 1e-12);
+  EXPECT_EQ(score.first.steps(), 200);
+  expect_error([&] { score_policy(world, random, {.runs = 0}); }, "runs = 0");
+}
+
+}  // namespace
+}  // namespace waggle
