@@ -202,7 +202,8 @@ TEST(Td, BadInputIsNamed) {
   expect_error([&] { solve_td({moments}, {.ridge = 1e-9}, 2); }, "unpenalised = 2", "0 to 1");
   expect_error([] { solve_td_ensemble({}, {.ridge = 1e-9}, 0); }, "no members");
   using Ensemble = std::vector<std::vector<TdMoments>>;
-  expect_error([&] { solve_td_ensemble(Ensemble{{moments}}, {.ridge = 1e-9}, 3); }, "shared = 3", "[0, 2]");
+  expect_error([&] { solve_td_ensemble(Ensemble{{moments}}, {.ridge = 1e-9}, 3); }, "shared = 3",
+               "[0, 2]");
   TdMoments longer = moments;
   longer.merge(moments);
   expect_error(
