@@ -209,6 +209,10 @@ void expect_described(const char* name) {
       found = found || (its >= at && its + field.size <= at + sizeof(Member));
     }
     EXPECT_TRUE(found) << "member " << index << " is not described";
+    // Given in part, it would fall back to its own defaults: they must be those of the whole.
+    if constexpr (is_struct<Member> && requires(Texts & all) { describe(all, member); }) {
+      EXPECT_EQ(texts(member), texts(Member())) << "member " << index;
+    }
     ++index;
   };
   std::apply([&](auto&... each) { (expect_visited(each), ...); }, members<N>(options));
@@ -239,6 +243,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<7, MemoryCapacityOptions>("MemoryCapacityOptions");
   expect_described<4, GreedyOptions>("GreedyOptions");
   expect_described<2, Exploration>("Exploration");
+  expect_described<2, OnlineExploration>("OnlineExploration");
   expect_described<2, OptimismOptions>("OptimismOptions");
   expect_described<5, PolicyIterationOptions>("PolicyIterationOptions");
   expect_described<3, StepSizes>("StepSizes");

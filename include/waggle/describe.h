@@ -134,6 +134,12 @@ void describe(Visitor& v, Exploration& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, OnlineExploration& o) {
+  v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
+  v("noise", o.noise, "standard deviation of what is added to an action");
+}
+
+template <typename Visitor>
 void describe(Visitor& v, OptimismOptions& o) {
   v("bonus", o.bonus, "what little seen actions are credited with");
   v("candidates", o.candidates, "random actions tried beside the greedy one");
