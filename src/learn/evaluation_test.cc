@@ -97,9 +97,10 @@ TEST(EvaluateOnLog, AReturnIsKnownWhereItsEpisodeTerminates) {
   FitOptions options;
   options.value = {.discount = 0.9, .solve = {.ridge = 1e-12}, .washout = 1};
   options.sweeps = 0;
-  const Learnt learnt =
+  Learnt learnt =
       learn_from_log(spec, rows, options,
                      {.reservoir = std::make_shared<const toy::LastObservation>(6, channels)});
+  learnt.controller.weights[0] = 7.0;  // of an end, which no row comes after
   TrajectoryChunks log(rows);
   const LogEvaluation result = evaluate_on_log(learnt, log);
   EXPECT_EQ(result.judged, 10 * 5 + 2);
