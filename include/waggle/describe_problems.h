@@ -4,6 +4,7 @@
 #include <waggle/market_maker.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>
+#include <waggle/sensor.h>
 #include <waggle/series.h>
 #include <waggle/theory/hidden_markov.h>
 #include <waggle/theory/mean_flow.h>
@@ -11,6 +12,12 @@
 /// The options of problems, of their exact solutions and of the theory, as describe.h has those of
 /// learners.
 namespace waggle {
+
+template <typename Visitor>
+void describe(Visitor& v, SensorOptions& o) {
+  v("noise", o.noise, "standard deviation of what is added to every number seen");
+  v("delay", o.delay, "steps by which what is seen is late");
+}
 
 template <typename Visitor>
 void describe(Visitor& v, BeeWorldOptions& o) {

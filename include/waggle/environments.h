@@ -36,6 +36,23 @@ struct ControlProblem {
   /// where they are not known.
   std::function<Optimum(double discount)> optimum;
   std::function<std::unique_ptr<Policy>(double discount)> optimal_policy;
+
+  /// What a policy is judged by.
+  enum class Score {
+    mean_reward,        ///< reward per step
+    episode_return,     ///< mean over episodes of the sum of rewards
+    discounted_return,  ///< mean over episodes of Σ γᵏ r_{k+1}, γ = discount
+  };
+  Score score = Score::mean_reward;
+  /// The best that is known without learning, in terms of that score, and a policy that reaches it
+  /// from percepts alone. Empty where there is none, or where it needs to see what is hidden.
+  struct Reference {
+    std::string label;
+    double score = 0.0;
+    double standard_error = 0.0;  ///< of a score that was simulated
+  };
+  std::function<Reference()> reference;
+  std::function<std::unique_ptr<Policy>()> reference_policy;
 };
 
 /// Both throw Error for options out of range.
