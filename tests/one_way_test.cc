@@ -24,7 +24,7 @@ const std::vector<Room> kRooms = {
     {"core", {"error", "random", "progress", "version"}},
     {"linalg", {"least_squares"}},
     {"data", {"spaces", "environment", "scaling", "trajectory"}},
-    {"env", {"bee_world", "market_maker", "series"}},
+    {"env", {"bee_world", "market_maker", "recall", "sensor", "series", "tanks", "tiger"}},
     {"reference", {"reference/bee_world", "reference/market_maker"}},
     {"reservoir", {"activation", "reservoir", "echo_state", "states"}},
     {"theory", {"theory/hidden_markov", "theory/lemma", "theory/mean_flow"}},

@@ -46,6 +46,10 @@ auto members(T& o) {
   if constexpr (N == 11) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = o; return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   }
+  if constexpr (N == 13) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  }
   if constexpr (N == 14) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
@@ -256,6 +260,10 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<3, ExportOptions>("ExportOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
+  expect_described<2, SensorOptions>("SensorOptions");
+  expect_described<5, RecallOptions>("RecallOptions");
+  expect_described<5, TigerOptions>("TigerOptions");
+  expect_described<13, TanksOptions>("TanksOptions");
   expect_described<11, MackeyGlassOptions>("MackeyGlassOptions");
   expect_described<3, Narma10Options>("Narma10Options");
   expect_described<8, LorenzOptions>("LorenzOptions");

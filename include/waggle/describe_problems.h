@@ -2,12 +2,15 @@
 
 #include <waggle/bee_world.h>
 #include <waggle/market_maker.h>
+#include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>
 #include <waggle/sensor.h>
 #include <waggle/series.h>
+#include <waggle/tanks.h>
 #include <waggle/theory/hidden_markov.h>
 #include <waggle/theory/mean_flow.h>
+#include <waggle/tiger.h>
 
 /// The options of problems, of their exact solutions and of the theory, as describe.h has those of
 /// learners.
@@ -35,6 +38,41 @@ void describe(Visitor& v, MarketMakerOptions& o) {
   v("time_step", o.time_step, "time between two steps");
   v("timing", o.timing, "whether the inventory after or before a move is charged");
   v("start", o.start, "inventory at the start");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, RecallOptions& o) {
+  v("answer", o.answer, "which symbol is asked for: that of some steps ago, or the first");
+  v("back", o.back, "how many steps ago; 0: the one on display");
+  v("symbols", o.symbols, "how many there are");
+  v("decks", o.decks, "of 13 cards of each symbol, shown in an episode");
+  describe(v, o.sensor);
+}
+
+template <typename Visitor>
+void describe(Visitor& v, TigerOptions& o) {
+  v("accuracy", o.accuracy, "chance to hear the tiger where it is, in [0.5, 1]");
+  v("listen_cost", o.listen_cost, "of listening once");
+  v("tiger_cost", o.tiger_cost, "of opening the tiger's door");
+  v("gold", o.gold, "what the other door is worth");
+  v("episode_steps", o.episode_steps, "after which an episode is cut off; 0: never");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, TanksOptions& o) {
+  v("outflow", o.outflow, "share of the first tank's level that runs off in a step");
+  v("drain", o.drain, "share of the second tank's level that runs off in a step");
+  v("pipe_delay", o.pipe_delay, "steps the water spends between the tanks");
+  v("disturbance", o.disturbance, "standard deviation of what a step adds to each level");
+  v("noise", o.noise, "standard deviation of what is added to the level seen");
+  v("first_cost", o.first_cost, "what a squared unit of the first level costs");
+  v("second_cost", o.second_cost, "what a squared unit of the second level costs");
+  v("pump_cost", o.pump_cost, "what a squared unit pumped costs");
+  v("valve_cost", o.valve_cost, "what a squared unit of the valve's flow costs");
+  v("max_pump", o.max_pump, "bound of what is pumped in a step");
+  v("max_valve", o.max_valve, "bound of the valve's flow in a step");
+  v("start_spread", o.start_spread, "standard deviation of the levels at the start");
+  v("episode_steps", o.episode_steps, "after which an episode is cut off; 0: never");
 }
 
 template <typename Visitor>

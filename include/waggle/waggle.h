@@ -26,6 +26,7 @@
 #include <waggle/presets.h>
 #include <waggle/progress.h>
 #include <waggle/random.h>
+#include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>
 #include <waggle/reservoir.h>
@@ -35,7 +36,9 @@
 #include <waggle/spaces.h>
 #include <waggle/states.h>
 #include <waggle/supervised.h>
+#include <waggle/tanks.h>
 #include <waggle/temporal_difference.h>
+#include <waggle/tiger.h>
 #include <waggle/trajectory.h>
 #include <waggle/value.h>
 #include <waggle/version.h>
