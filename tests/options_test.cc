@@ -256,6 +256,11 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<3, ExportOptions>("ExportOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
+  expect_described<2, SensorOptions>("SensorOptions");
+  expect_described<7, CartPoleOptions>("CartPoleOptions");
+  expect_described<6, PendulumOptions>("PendulumOptions");
+  expect_described<4, MountainCarOptions>("MountainCarOptions");
+  expect_described<3, AcrobotOptions>("AcrobotOptions");
   expect_described<11, MackeyGlassOptions>("MackeyGlassOptions");
   expect_described<3, Narma10Options>("Narma10Options");
   expect_described<8, LorenzOptions>("LorenzOptions");
