@@ -27,7 +27,7 @@ const std::vector<Room> kRooms = {
     {"env",
      {"acrobot", "bee_world", "cart_pole", "market_maker", "mountain_car", "pendulum", "sensor",
       "series"}},
-    {"reference", {"reference/bee_world", "reference/market_maker"}},
+    {"reference", {"reference/bee_world", "reference/market_maker", "reference/riccati"}},
     {"reservoir", {"activation", "reservoir", "echo_state", "states"}},
     {"theory", {"theory/hidden_markov", "theory/lemma", "theory/mean_flow"}},
     {"value", {"temporal_difference", "value", "online_value"}},
