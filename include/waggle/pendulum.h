@@ -38,7 +38,7 @@ constexpr double kPendulumSpeed = 8.0;      ///< the largest |θ̇|
 /// The state one step later. The torque is clipped.
 PendulumState moved(const PendulumOptions& options, const PendulumState& state, double torque);
 /// What the step from this state with this torque is rewarded with.
-double reward(const PendulumState& state, double torque);
+double pendulum_reward(const PendulumState& state, double torque);
 
 class Pendulum final : public Environment {
  public:

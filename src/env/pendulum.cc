@@ -37,7 +37,7 @@ PendulumState moved(const PendulumOptions& options, const PendulumState& state, 
   return {.angle = state.angle + velocity * kPendulumTimeStep, .angular_velocity = velocity};
 }
 
-double reward(const PendulumState& state, double torque) {
+double pendulum_reward(const PendulumState& state, double torque) {
   const double angle = wrapped(state.angle);
   const double applied = clipped(torque);
   return -(angle * angle + 0.1 * (state.angular_velocity * state.angular_velocity) +
@@ -71,7 +71,7 @@ void Pendulum::reset(Draws& draws, Percept& percept) {
 
 void Pendulum::step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& draws,
                     Percept& percept) {
-  percept.reward = reward(state_, action[0]);
+  percept.reward = pendulum_reward(state_, action[0]);
   state_ = moved(options_, state_, action[0]);
   ++steps_;
   percept.truncated = steps_ >= options_.episode_steps;
