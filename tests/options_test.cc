@@ -261,6 +261,10 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
   expect_described<2, SensorOptions>("SensorOptions");
+  expect_described<7, CartPoleOptions>("CartPoleOptions");
+  expect_described<6, PendulumOptions>("PendulumOptions");
+  expect_described<4, MountainCarOptions>("MountainCarOptions");
+  expect_described<3, AcrobotOptions>("AcrobotOptions");
   expect_described<5, RecallOptions>("RecallOptions");
   expect_described<5, TigerOptions>("TigerOptions");
   expect_described<13, TanksOptions>("TanksOptions");

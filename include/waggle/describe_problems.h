@@ -1,7 +1,11 @@
 #pragma once
 
+#include <waggle/acrobot.h>
 #include <waggle/bee_world.h>
+#include <waggle/cart_pole.h>
 #include <waggle/market_maker.h>
+#include <waggle/mountain_car.h>
+#include <waggle/pendulum.h>
 #include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reference/market_maker.h>
@@ -38,6 +42,42 @@ void describe(Visitor& v, MarketMakerOptions& o) {
   v("time_step", o.time_step, "time between two steps");
   v("timing", o.timing, "whether the inventory after or before a move is charged");
   v("start", o.start, "inventory at the start");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, CartPoleOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+  v("gravity", o.gravity, "how strongly things fall");
+  v("cart_mass", o.cart_mass, "of the cart");
+  v("pole_mass", o.pole_mass, "of the pole");
+  v("half_length", o.half_length, "of the pole, from its hinge to its middle");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, PendulumOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+  v("gravity", o.gravity, "how strongly things fall");
+  v("mass", o.mass, "of the rod");
+  v("length", o.length, "of the rod");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, MountainCarOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+  v("power", o.power, "acceleration by the full force of the engine");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, AcrobotOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
 }
 
 template <typename Visitor>

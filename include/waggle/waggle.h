@@ -1,7 +1,9 @@
 #pragma once
 
+#include <waggle/acrobot.h>
 #include <waggle/activation.h>
 #include <waggle/bee_world.h>
+#include <waggle/cart_pole.h>
 #include <waggle/controller.h>
 #include <waggle/describe.h>
 #include <waggle/echo_state.h>
@@ -17,10 +19,12 @@
 #include <waggle/market_maker.h>
 #include <waggle/model.h>
 #include <waggle/model_file.h>
+#include <waggle/mountain_car.h>
 #include <waggle/names.h>
 #include <waggle/online.h>
 #include <waggle/online_value.h>
 #include <waggle/optimal_flight_policy.h>
+#include <waggle/pendulum.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/presets.h>
@@ -32,6 +36,7 @@
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
 #include <waggle/scaling.h>
+#include <waggle/sensor.h>
 #include <waggle/series.h>
 #include <waggle/spaces.h>
 #include <waggle/states.h>
