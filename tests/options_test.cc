@@ -273,6 +273,9 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<8, LorenzOptions>("LorenzOptions");
   expect_described<2, reference::NoisyLinearPolicy>("NoisyLinearPolicy");
   expect_described<5, reference::OptimalFlightOptions>("OptimalFlightOptions");
+  expect_described<3, reference::SwingUpOptions>("SwingUpOptions");
+  expect_described<4, reference::ClimbOptions>("ClimbOptions");
+  expect_described<5, reference::AcrobotPlanOptions>("AcrobotPlanOptions");
   expect_described<8, reference::EulerLagrangeOptions>("EulerLagrangeOptions");
   expect_described<2, theory::HiddenMarkovOptions>("HiddenMarkovOptions");
   expect_described<3, theory::MeanFlowOptions>("MeanFlowOptions");

@@ -8,6 +8,7 @@
 #include <waggle/pendulum.h>
 #include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>
+#include <waggle/reference/known_state.h>
 #include <waggle/reference/market_maker.h>
 #include <waggle/sensor.h>
 #include <waggle/series.h>
@@ -164,6 +165,30 @@ void describe(Visitor& v, OptimalFlightOptions& o) {
   v("steps", o.steps, "of the flight");
   v("grid", o.grid, "cells round the circle");
   v("start_time", o.start_time, "time of the first step");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, SwingUpOptions& o) {
+  v("pendulum", o.pendulum, "the pendulum swung up");
+  v("angles", o.angles, "points of the grid round the circle");
+  v("velocities", o.velocities, "points of the grid from the fastest turn back to the fastest on");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, ClimbOptions& o) {
+  v("car", o.car, "the car that climbs");
+  v("discount", o.discount, "what a reward counts one step later; 1 is in no hurry");
+  v("positions", o.positions, "points of the grid from the wall to the end");
+  v("velocities", o.velocities, "points of the grid from the fastest back to the fastest on");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, AcrobotPlanOptions& o) {
+  v("acrobot", o.acrobot, "the acrobot planned for");
+  v("angles", o.angles, "points of the grid round each circle");
+  v("velocities", o.velocities, "points of the grid of each velocity");
+  v("beam", o.beam, "states kept at each step of a plan");
+  v("episodes", o.episodes, "plans made, each for a start of its own");
 }
 
 template <typename Visitor>

@@ -32,6 +32,8 @@
 #include <waggle/random.h>
 #include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>
+#include <waggle/reference/cart_pole.h>
+#include <waggle/reference/known_state.h>
 #include <waggle/reference/market_maker.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>

@@ -1,4 +1,5 @@
 #include <waggle/environments.h>
+#include <waggle/reference/known_state.h>
 
 namespace waggle {
 
@@ -9,6 +10,12 @@ ControlProblem pendulum_problem(const PendulumOptions& options) {
   problem.initial_name = "random actions";
   problem.discount = 0.98;
   problem.score = ControlProblem::Score::episode_return;
+  problem.reference = [options] {
+    const reference::SimulatedReturn reached =
+        reference::best_swing_up({.pendulum = options}).simulated;
+    return ControlProblem::Reference{"dynamic program that sees the whole state", reached.mean,
+                                     reached.standard_error};
+  };
   return problem;
 }
 
