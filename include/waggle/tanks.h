@@ -22,8 +22,8 @@ namespace waggle {
 /// the valve is quick, but only borrows from the first tank; the pump is slow, but lasts.
 ///
 /// An episode starts with x_0, y_0 ~ N(0, start_spread²) and a pipe at its set point; the record is
-/// truncated after `episode_steps` actions. The bounds of the actions are beyond four standard
-/// deviations of the best controller's, which is therefore linear (reference/tanks.h).
+/// truncated after `episode_steps` actions. By default the bounds of the actions are beyond
+/// four standard deviations of the best controller's, which is therefore linear: reference/tanks.h.
 struct TanksOptions {
   double outflow = 0.1;              ///< of the first tank, share of its level a step, in (0, 1]
   double drain = 0.05;               ///< of the second tank, the same, in (0, 1]
