@@ -90,7 +90,7 @@ class CartPoleRegulator {
 
 /// What that reaches on simulated episodes. Throws Error for options out of range, for episodes
 /// longer than 10000 steps, and unless episodes ≥ 2.
-SimulatedReturn regulated_cart_pole(const CartPoleOptions& options, int episodes = 1000,
+SimulatedReturn regulated_cart_pole(const CartPoleOptions& options, int episodes = 5000,
                                     std::uint64_t seed = 0);
 
 }  // namespace waggle::reference
