@@ -46,6 +46,10 @@ auto members(T& o) {
   if constexpr (N == 11) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = o; return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   }
+  if constexpr (N == 13) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  }
   if constexpr (N == 14) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
@@ -261,11 +265,22 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<3, ExportOptions>("ExportOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
+  expect_described<2, SensorOptions>("SensorOptions");
+  expect_described<7, CartPoleOptions>("CartPoleOptions");
+  expect_described<6, PendulumOptions>("PendulumOptions");
+  expect_described<4, MountainCarOptions>("MountainCarOptions");
+  expect_described<3, AcrobotOptions>("AcrobotOptions");
+  expect_described<5, RecallOptions>("RecallOptions");
+  expect_described<5, TigerOptions>("TigerOptions");
+  expect_described<13, TanksOptions>("TanksOptions");
   expect_described<11, MackeyGlassOptions>("MackeyGlassOptions");
   expect_described<3, Narma10Options>("Narma10Options");
   expect_described<8, LorenzOptions>("LorenzOptions");
   expect_described<2, reference::NoisyLinearPolicy>("NoisyLinearPolicy");
   expect_described<5, reference::OptimalFlightOptions>("OptimalFlightOptions");
+  expect_described<3, reference::SwingUpOptions>("SwingUpOptions");
+  expect_described<4, reference::ClimbOptions>("ClimbOptions");
+  expect_described<5, reference::AcrobotPlanOptions>("AcrobotPlanOptions");
   expect_described<8, reference::EulerLagrangeOptions>("EulerLagrangeOptions");
   expect_described<2, theory::HiddenMarkovOptions>("HiddenMarkovOptions");
   expect_described<3, theory::MeanFlowOptions>("MeanFlowOptions");

@@ -158,6 +158,10 @@ CLI::Option& OptionFlags::Adder::keep(CLI::Option* option) {
   return *option;
 }
 
+bool OptionFlags::Adder::is_taken(const std::string& name) const {
+  return command.get_option_no_throw("--" + dashed(name)) != nullptr;
+}
+
 CLI::Option& OptionFlags::Adder::option(const std::string& name, const std::string& description,
                                         const char* type) {
   CLI::Option* added = command.add_option(spelling(name), given[name], description);

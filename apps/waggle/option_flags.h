@@ -38,7 +38,8 @@ CLI::Option* take_list(CLI::Option* option);
 class OptionFlags {
  public:
   /// `table` is where the struct stands in a TOML file ("" for its top), `group` the heading in
-  /// --help. `left_out` fields get no flag; a field that has one already keeps it.
+  /// --help. `left_out` fields get no flag; a field that has one already keeps it. Where the
+  /// command means something else by that name, the field is for its --config alone.
   template <typename Options>
   void add(CLI::App& command, Options defaults, const std::string& table, const std::string& group,
            const std::set<std::string>& left_out = {}) {
@@ -65,6 +66,7 @@ class OptionFlags {
     template <typename T>
     void operator()(const char* name, T& field, const char* help) {
       if (left_out.contains(name) || given.contains(name) || kKeptApart.contains(name)) return;
+      if (is_taken(name)) return;
       if constexpr (std::is_same_v<T, bool>) {
         flag(name, fmt::format("{}{} ({})", help, field ? "; =false turns it off" : "", field));
       } else if constexpr (std::is_enum_v<T>) {
@@ -81,6 +83,7 @@ class OptionFlags {
                std::is_floating_point_v<T> ? kNumber : kWhole);
       }
     }
+    bool is_taken(const std::string& name) const;
     CLI::Option& option(const std::string& name, const std::string& description, const char* type);
     void flag(const std::string& name, const std::string& description);
     CLI::Option& keep(CLI::Option* option);

@@ -6,10 +6,17 @@
 #include <tuple>
 #include <vector>
 
+#include <waggle/acrobot.h>
 #include <waggle/bee_world.h>
+#include <waggle/cart_pole.h>
 #include <waggle/environment.h>
 #include <waggle/market_maker.h>
+#include <waggle/mountain_car.h>
+#include <waggle/pendulum.h>
 #include <waggle/policy.h>
+#include <waggle/recall.h>
+#include <waggle/tanks.h>
+#include <waggle/tiger.h>
 
 /// The environments that are built in, by name. Whoever offers a choice of them (a command, a
 /// binding) loops over one table, in which each is one entry with the type of its options.
@@ -55,9 +62,16 @@ struct ControlProblem {
   std::function<std::unique_ptr<Policy>()> reference_policy;
 };
 
-/// Both throw Error for options out of range.
+/// All throw Error for options out of range.
 ControlProblem bee_world_problem(const BeeWorldOptions& options = {});
 ControlProblem market_maker_problem(const MarketMakerOptions& options = {});
+ControlProblem cart_pole_problem(const CartPoleOptions& options = {});
+ControlProblem pendulum_problem(const PendulumOptions& options = {});
+ControlProblem mountain_car_problem(const MountainCarOptions& options = {});
+ControlProblem acrobot_problem(const AcrobotOptions& options = {});
+ControlProblem recall_problem(const RecallOptions& options = {});
+ControlProblem tiger_problem(const TigerOptions& options = {});
+ControlProblem tanks_problem(const TanksOptions& options = {});
 
 /// An entry of the table.
 template <typename EnvironmentOptions>
@@ -72,6 +86,13 @@ constexpr auto built_in_environments() {
   return std::tuple{
       BuiltInEnvironment<BeeWorldOptions>{"bee-world", bee_world_problem},
       BuiltInEnvironment<MarketMakerOptions>{"market-maker", market_maker_problem},
+      BuiltInEnvironment<CartPoleOptions>{"cart-pole", cart_pole_problem},
+      BuiltInEnvironment<PendulumOptions>{"pendulum", pendulum_problem},
+      BuiltInEnvironment<MountainCarOptions>{"mountain-car", mountain_car_problem},
+      BuiltInEnvironment<AcrobotOptions>{"acrobot", acrobot_problem},
+      BuiltInEnvironment<RecallOptions>{"recall", recall_problem},
+      BuiltInEnvironment<TigerOptions>{"tiger", tiger_problem},
+      BuiltInEnvironment<TanksOptions>{"tanks", tanks_problem},
   };
 }
 

@@ -11,6 +11,7 @@
 #include <waggle/online.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>
 #include <waggle/reservoir.h>
 #include <waggle/value.h>
@@ -79,6 +80,11 @@ template <>
 struct Names<RewardTiming> {
   static constexpr std::array<std::pair<std::string_view, RewardTiming>, 2> all{
       {{"arrival", RewardTiming::arrival}, {"departure", RewardTiming::departure}}};
+};
+template <>
+struct Names<RecallAnswer> {
+  static constexpr std::array<std::pair<std::string_view, RecallAnswer>, 2> all{
+      {{"back", RecallAnswer::back}, {"first", RecallAnswer::first}}};
 };
 template <>
 struct Names<LogOptions::ActionKind> {

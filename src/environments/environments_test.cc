@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -15,6 +16,51 @@ namespace {
 
 /// Every environment of the table: what the commands and bindings take for granted.
 class EveryEnvironment : public testing::TestWithParam<std::string> {};
+
+struct Judged {
+  double mean = 0.0;
+  double error = 0.0;  ///< of the mean
+};
+
+/// What a policy earns in whole episodes, by the problem's own score. The first percept of an
+/// episode pays nothing: no action led to it.
+Judged judge(const ControlProblem& problem, Policy& policy, Eigen::Index steps) {
+  Simulation simulation(*problem.environment, 1);
+  const Trajectory trajectory = simulation.run(policy, {.steps = steps}).trajectory;
+  using Score = ControlProblem::Score;
+  const double discount = problem.score == Score::discounted_return ? problem.discount : 1.0;
+  double count = 0.0, sum = 0.0, squares = 0.0, earned = 0.0, weight = 1.0, rows = 0.0;
+  for (Eigen::Index k = 0; k < trajectory.steps(); ++k) {
+    if (rows > 0.0) {
+      earned += weight * trajectory.rewards()[k];
+      weight *= discount;
+    }
+    rows += 1.0;
+    if (trajectory.end(k) == EpisodeEnd::none) continue;
+    if (problem.score == Score::mean_reward) earned /= rows - 1.0;
+    count += 1.0;
+    sum += earned;
+    squares += earned * earned;
+    earned = rows = 0.0;
+    weight = 1.0;
+  }
+  EXPECT_GE(count, 10.0) << "too few episodes to judge by";
+  const double mean = sum / count;
+  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / (count - 1.0))};
+}
+
+TEST_P(EveryEnvironment, IsJudgedByAReferenceThatItsPolicyReaches) {
+  const ControlProblem problem = make_problem(GetParam());
+  if (!problem.reference) return;
+  const ControlProblem::Reference reference = problem.reference();
+  EXPECT_FALSE(reference.label.empty());
+  const Judged initial = judge(problem, *problem.initial, 20'000);
+  EXPECT_GT(reference.score, initial.mean + 3.0 * initial.error);
+  if (!problem.reference_policy) return;
+  const Judged reached = judge(problem, *problem.reference_policy(), 50'000);
+  EXPECT_NEAR(reached.mean, reference.score,
+              4.0 * std::hypot(reached.error, reference.standard_error) + 1e-9);
+}
 
 TEST_P(EveryEnvironment, CanBeRunAndJudged) {
   const ControlProblem problem = make_problem(GetParam());
@@ -59,6 +105,65 @@ TEST(Environments, HaveNamesOfTheirOwnAndDescribedOptions) {
     describe(counter, options);
     EXPECT_GT(counter.fields, 0) << entry.name;
   });
+}
+
+TEST(Environments, RecallIsRightThroughADelayThatLeavesTime) {
+  for (const RecallOptions& options :
+       {RecallOptions{.back = 32, .decks = 2}, RecallOptions{.back = 4, .sensor = {.delay = 4}},
+        RecallOptions{.answer = RecallAnswer::first, .sensor = {.delay = 7}},
+        RecallOptions{.back = 0, .symbols = 2}}) {
+    const ControlProblem problem = recall_problem(options);
+    EXPECT_NEAR(judge(problem, *problem.reference_policy(), 3000).mean, 1.0, 1e-12);
+  }
+  EXPECT_FALSE(recall_problem({.back = 4, .sensor = {.delay = 5}}).reference);
+  EXPECT_FALSE(recall_problem({.sensor = {.noise = 0.1}}).reference);
+}
+
+TEST(Environments, TheCartPolesReferenceIsReachedThroughItsSensor) {
+  // Judged by its policy in a simulation, not by the reference's own.
+  for (const SensorOptions& sensor : {SensorOptions{.noise = 0.1}, SensorOptions{.noise = 0.15},
+                                      SensorOptions{.noise = 0.05, .delay = 5}}) {
+    const ControlProblem problem = cart_pole_problem({.sensor = sensor, .episode_steps = 200});
+    const ControlProblem::Reference reference = problem.reference();
+    const Judged reached = judge(problem, *problem.reference_policy(), 100'000);
+    EXPECT_NEAR(reached.mean, reference.score,
+                4.0 * std::hypot(reached.error, reference.standard_error));
+    EXPECT_GT(reference.score, 100.0);
+    EXPECT_GT(reference.score, judge(problem, *problem.initial, 20'000).mean);
+  }
+}
+
+TEST(Environments, ReferencePoliciesHeedWhatWasDoneInstead) {
+  Percept percept;
+  percept.observation.setZero(2);
+  Draws draws = Random(0).at(Purpose::policy);
+  Eigen::VectorXd action(1);
+  const auto tiger = tiger_problem().reference_policy();
+  tiger->begin_episode();
+  const auto hear_left = [&] {
+    percept.observation << 1.0, 0.0;
+    tiger->act(percept, draws, action);
+    return action[0];
+  };
+  tiger->act(percept, draws, action);
+  EXPECT_EQ(action[0], Tiger::listen);
+  EXPECT_EQ(hear_left(), Tiger::listen);
+  tiger->applied(Eigen::VectorXd::Constant(1, Tiger::open_left));  // somebody opened a door
+  EXPECT_EQ(hear_left(), Tiger::listen) << "what is heard then tells nothing";
+  EXPECT_EQ(hear_left(), Tiger::listen);
+  EXPECT_EQ(hear_left(), Tiger::open_right);
+
+  const auto tanks = tanks_problem().reference_policy();
+  const auto second_action = [&](bool told) {
+    Eigen::VectorXd both(2);
+    percept.observation.setOnes(1);
+    tanks->begin_episode();
+    tanks->act(percept, draws, both);
+    if (told) tanks->applied(Eigen::Vector2d(0.6, 0.8));
+    tanks->act(percept, draws, both);
+    return both;
+  };
+  EXPECT_GT((second_action(true) - second_action(false)).norm(), 0.1);
 }
 
 TEST(Environments, AreMadeWithOptionsAndRefusedByName) {

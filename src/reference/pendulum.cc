@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <numbers>
+#include <vector>
+
+#include <waggle/reference/known_state.h>
+
+#include "core/check.h"
+#include "reference/grid_program.h"
+#include "reference/starts.h"
+
+namespace waggle::reference {
+
+namespace {
+
+constexpr int kHorizon = 400;      // steps looked ahead, at most
+constexpr int kTorques = 9;        // tried in the program: more change its values by 0.05
+constexpr int kTorquesActed = 21;  // and in acting on it
+constexpr int kAngleParts = 64;    // of all starts, from each of which two are drawn
+constexpr int kVelocityParts = 16;
+constexpr double kPi = std::numbers::pi;
+
+struct Swing {
+  PendulumOptions options;
+
+  PlaneStep step(const PlaneState& s, double torque) const {
+    const PendulumState state{.angle = s[0], .angular_velocity = s[1]};
+    const PendulumState next = moved(options, state, torque);
+    return {.next = {next.angle, next.angular_velocity}, .reward = pendulum_reward(state, torque)};
+  }
+};
+
+std::vector<double> torques(int count) {
+  std::vector<double> all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(kPendulumTorque * (2.0 * i / (count - 1) - 1.0));
+  }
+  return all;
+}
+
+}  // namespace
+
+void SwingUpOptions::validate() const {
+  pendulum.validate();
+  require_short(pendulum.episode_steps);
+  require(angles >= 10 && angles <= 2000, "angles = {}: must be in [10, 2000]", angles);
+  require(velocities >= 10 && velocities <= 2000, "velocities = {}: must be in [10, 2000]",
+          velocities);
+}
+
+ProgrammedReturn best_swing_up(const SwingUpOptions& options) {
+  options.validate();
+  const Swing swing{options.pendulum};
+  const Eigen::Index steps = options.pendulum.episode_steps;
+  const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kHorizon));
+  const GridProgram<Swing> program(
+      swing, {.axes = {GridAxis{-kPi, kPi, options.angles, true},
+                       GridAxis{-kPendulumSpeed, kPendulumSpeed, options.velocities}},
+              .actions = torques(kTorques),
+              .horizon = horizon,
+              .dense = 20,
+              .stride = 5});
+
+  const std::vector<double> tried = torques(kTorquesActed);
+  ProgrammedReturn result;
+  std::vector<double> returns;
+  for (int part = 0; part < 2 * kAngleParts * kVelocityParts; ++part) {
+    Draws draws = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(part));
+    const int angle = part / 2 % kAngleParts;
+    const int velocity = part / 2 / kAngleParts;
+    PlaneState state{kPi * (2.0 * (angle + draws.uniform()) / kAngleParts - 1.0),
+                     2.0 * (velocity + draws.uniform()) / kVelocityParts - 1.0};
+    result.promised += program.value(horizon, state);
+    double sum = 0.0;
+    for (Eigen::Index left = steps; left >= 1; --left) {
+      const int seen = static_cast<int>(std::min<Eigen::Index>(left, horizon));
+      const PlaneStep step = swing.step(state, program.best_action(seen, state, tried));
+      sum += step.reward;
+      state = step.next;
+    }
+    returns.push_back(sum);
+  }
+  result.simulated = summarised_pairs(returns);
+  result.promised /= static_cast<double>(returns.size());
+  return result;
+}
+
+}  // namespace waggle::reference

@@ -1,0 +1,101 @@
+#include <cmath>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+#include <waggle/reference/riccati.h>
+
+#include "core/check.h"
+
+namespace waggle::reference {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+namespace {
+
+constexpr int kDoublings = 64;         // 2⁶⁴ steps are for ever
+constexpr double kTolerance = 1e-13;   // of a doubling's change, relative
+constexpr double kLargestCost = 1e60;  // beyond that the cost grows without bound
+constexpr double kSymmetry = 1e-9;     // how far from symmetric a matrix may be, relative
+
+MatrixXd symmetric_part(const MatrixXd& matrix) { return 0.5 * (matrix + matrix.transpose()); }
+
+void require_symmetric(const MatrixXd& matrix, const char* name) {
+  require((matrix - matrix.transpose()).cwiseAbs().maxCoeff() <=
+              kSymmetry * matrix.cwiseAbs().maxCoeff(),
+          "Riccati equation: {} must be symmetric", name);
+}
+
+void require_fitting(const MatrixXd& a, const MatrixXd& b, const MatrixXd& q, const MatrixXd& r) {
+  const Index n = a.rows();
+  const Index m = b.cols();
+  require(n >= 1 && m >= 1 && a.cols() == n && b.rows() == n && q.rows() == n && q.cols() == n &&
+              r.rows() == m && r.cols() == m,
+          "Riccati equation: A is {}×{}, B {}×{}, Q {}×{} and R {}×{}: must be n×n, n×m, n×n and "
+          "m×m, n and m at least 1",
+          n, a.cols(), b.rows(), m, q.rows(), q.cols(), r.rows(), r.cols());
+  require(a.allFinite() && b.allFinite() && q.allFinite() && r.allFinite(),
+          "Riccati equation: every entry of A, B, Q and R must be finite");
+  require_symmetric(q, "Q");
+  require_symmetric(r, "R");
+  require(r.llt().info() == Eigen::Success, "Riccati equation: R must be positive definite");
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(q, Eigen::EigenvaluesOnly);
+  require(eigen.eigenvalues()[0] >= -1e-9 * q.cwiseAbs().maxCoeff(),
+          "Riccati equation: Q must be positive semidefinite, its smallest eigenvalue is {}",
+          eigen.eigenvalues()[0]);
+}
+
+}  // namespace
+
+RiccatiSolution solve_riccati(const MatrixXd& a, const MatrixXd& b, const MatrixXd& q,
+                              const MatrixXd& r) {
+  require_fitting(a, b, q, r);
+  const Index n = a.rows();
+  const MatrixXd one = MatrixXd::Identity(n, n);
+
+  RiccatiSolution solution;
+  MatrixXd step = a;  // 2ᵏ steps of the regulated system, seen from its end
+  MatrixXd reach = symmetric_part(b * r.llt().solve(b.transpose()));
+  MatrixXd cost = symmetric_part(q);
+  for (int k = 0; k < kDoublings && !solution.converged; ++k) {
+    const Eigen::PartialPivLU<MatrixXd> mixed(one + reach * cost);
+    const MatrixXd solved_step = mixed.solve(step);
+    const MatrixXd change = symmetric_part(step.transpose() * cost * solved_step);
+    reach = symmetric_part(reach + step * mixed.solve(reach) * step.transpose());
+    step = (step * solved_step).eval();
+    cost += change;
+    // Written so that NaN ends it.
+    const double size = cost.cwiseAbs().maxCoeff();
+    if (!(size <= kLargestCost) || !reach.allFinite() || !step.allFinite()) break;
+    solution.converged = change.cwiseAbs().maxCoeff() <= kTolerance * size;
+  }
+  solution.cost = cost;
+  solution.gain = MatrixXd::Zero(b.cols(), n);
+  solution.residual = solution.closed_loop_radius = HUGE_VAL;
+  if (!solution.converged) return solution;
+
+  const MatrixXd cost_a = cost * a;
+  const Eigen::LDLT<MatrixXd> weight(r + symmetric_part(b.transpose() * cost * b));
+  solution.gain = weight.solve(b.transpose() * cost_a);
+  const MatrixXd right =
+      a.transpose() * cost_a - (cost_a.transpose() * b) * solution.gain + symmetric_part(q);
+  const double size = cost.cwiseAbs().maxCoeff();
+  solution.residual = size > 0.0 ? (cost - right).cwiseAbs().maxCoeff() / size : 0.0;
+  const Eigen::EigenSolver<MatrixXd> loop(a - b * solution.gain, false);
+  solution.closed_loop_radius = loop.eigenvalues().cwiseAbs().maxCoeff();
+  return solution;
+}
+
+MatrixXd kalman_gain(const MatrixXd& covariance, const MatrixXd& c, const MatrixXd& v) {
+  require(covariance.rows() == covariance.cols() && c.cols() == covariance.rows() &&
+              v.rows() == c.rows() && v.cols() == c.rows(),
+          "Kalman gain: Σ is {}×{}, C {}×{} and V {}×{}: must be n×n, m×n and m×m",
+          covariance.rows(), covariance.cols(), c.rows(), c.cols(), v.rows(), v.cols());
+  const MatrixXd seen = c * covariance;
+  const MatrixXd innovation = seen * c.transpose() + v;
+  return innovation.ldlt().solve(seen).transpose();
+}
+
+}  // namespace waggle::reference
