@@ -13,9 +13,9 @@ namespace waggle {
 ///
 ///     the units of an echo state network, the scaled input ẑ_k itself and a constant 1
 ///     `frames` more inputs ẑ_{k−1}, ẑ_{k−2}, …, exactly
-///     `seen` more of what was seen (reward, if it is an input, and observation), further back still
-///     the episode's first ẑ, of what was seen
-///     its age, which rises from 0 towards 1 over some 64 steps
+///     `seen` more of what was seen (reward, if it is an input, and observation), further back
+///     still the episode's first ẑ, of what was seen its age, which rises from 0 towards 1 over
+///     some 64 steps
 ///
 /// Nonlinear units remember what matters at many time scales, the linear part what has to be
 /// recalled exactly. A new episode starts from m = 0. Immutable.

@@ -10,9 +10,9 @@
 
 /// Predictive states: what of a memory is worth keeping is what predicts the future.
 ///
-///     memory        m_k                          a fixed random network and delay lines (history.h)
-///     prediction    s_k = P m_k                  ridge regression of the future on it: a filter
-///     after-state   u(h, a) ≈ s_{k+1}            ridge regression, affine in the action
+///     memory        m_k                          a fixed random network and delay lines
+///     (history.h) prediction    s_k = P m_k                  ridge regression of the future on it:
+///     a filter after-state   u(h, a) ≈ s_{k+1}            ridge regression, affine in the action
 ///     value         Q(h, a) = r̂(h, a) + Wᵀφ(u)   fitted iteration on random features of u
 ///
 /// Three linear solves; docs/predictive.md explains them.
@@ -21,18 +21,18 @@ namespace waggle {
 /// How predictive states and the value on them are fitted. The network of the memory is drawn by
 /// FitOptions::reservoir.
 struct PredictiveOptions {
-  Eigen::Index frames = 3;        ///< inputs before the last that are remembered exactly
-  Eigen::Index seen = 0;          ///< and what was seen that many steps further back
-  Eigen::Index dimensions = 8;    ///< of the predictions, kept at most
-  double smallest = 1e-3;         ///< variance of one that is kept, relative to the largest
-  double ridge = 1e-3;            ///< of the predictions, relative as those below
-  Eigen::Index layer = 200;       ///< random features the second layer has; 0: there is none
-  Eigen::Index dynamics = 200;    ///< random features the after-state has
+  Eigen::Index frames = 3;      ///< inputs before the last that are remembered exactly
+  Eigen::Index seen = 0;        ///< and what was seen that many steps further back
+  Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
+  double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
+  double ridge = 1e-3;          ///< of the predictions, relative as those below
+  Eigen::Index layer = 200;     ///< random features the second layer has; 0: there is none
+  Eigen::Index dynamics = 200;  ///< random features the after-state has
   double dynamics_ridge = 1e-4;
-  Eigen::Index features = 600;    ///< random features the value has
-  double length_scale = 0.7;      ///< over which they bend, in deviations of the state
+  Eigen::Index features = 600;  ///< random features the value has
+  double length_scale = 0.7;    ///< over which they bend, in deviations of the state
   double value_ridge = 1e-4;
-  int averaged = 4;               ///< last fits whose values are averaged
+  int averaged = 4;                  ///< last fits whose values are averaged
   Eigen::Index value_rows = 40'000;  ///< that the value is fitted to at most, evenly spread
 
   /// Throws Error where a field is out of its range.

@@ -95,7 +95,8 @@ class PredictiveValue final : public ActionValue {
   double at(const Ref<const VectorXd>& channels) override {
     shifted_.head(units_) = base_.head(units_);
     for (Index i = 0; i < channels_; ++i) {
-      if (channels[i] != 0.0) shifted_.head(units_) += directions_.col(i).head(units_) * channels[i];
+      if (channels[i] != 0.0)
+        shifted_.head(units_) += directions_.col(i).head(units_) * channels[i];
     }
     return constant_ + slopes_.dot(channels) + weights_[0] * reward(channels) +
            bend_weights_.head(units_).dot(shifted_.head(units_).cwiseMax(0.0));

@@ -366,7 +366,8 @@ Rollout act(Simulation& simulation, const Learnt& learnt, int round, int rounds,
                             {.bonus = options.optimism}, learnt.state);
     return simulation.run(policy, run);
   }
-  GreedyPolicy policy = learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
+  GreedyPolicy policy =
+      learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
   return simulation.run(policy, run);
 }
 

@@ -107,8 +107,9 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   PredictiveHead head = draw_head(experience, summary, judge);
   const Transitions transitions =
       gather(*remembered_, experience, head, summary.rows, options.value_rows);
-  require(transitions.count() > 0, "no row is followed by another of its episode: there is nothing "
-                                   "to learn from");
+  require(transitions.count() > 0,
+          "no row is followed by another of its episode: there is nothing "
+          "to learn from");
   fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
@@ -141,8 +142,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   steps.next_reward /= unit;
   steps.bends /= unit;
   FittedIterationOptions iteration = {.discount = discount, .ridge = options.value_ridge};
-  iteration.bounds =
-      value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(), discount, ends);
+  iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(), discount, ends);
   iteration.sweeps = std::max(1, options_.sweeps);
   // Where values were found before, from there on.
   VectorXd start = VectorXd::Zero(steps.rows());
@@ -159,7 +159,8 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   found.weights[0] += lasting;
   value_ = VectorXd::Constant(summary.rows, unit * found.next_value.mean() + lasting);
   for (Index i = 0; i < found.next_value.size(); ++i) {
-    value_[transitions.rows[static_cast<std::size_t>(i)] + 1] = unit * found.next_value[i] + lasting;
+    value_[transitions.rows[static_cast<std::size_t>(i)] + 1] =
+        unit * found.next_value[i] + lasting;
   }
   sweeps_ = found.sweeps;
   converged_ = found.converged;
@@ -191,8 +192,7 @@ void PredictiveFitter::fill(Model& model) const {
     weights.segment(at, fit.weights.size()) = fit.weights / static_cast<double>(fits_.size());
     at += fit.weights.size();
   }
-  auto network =
-      std::make_shared<const PredictiveNetwork>(remembered_->memory(), std::move(heads));
+  auto network = std::make_shared<const PredictiveNetwork>(remembered_->memory(), std::move(heads));
   model.state = VectorXd::Zero(network->units());
   model.state.head(state_.size()) = state_;
   model.controller.reservoir = std::move(network);

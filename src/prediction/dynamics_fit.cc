@@ -89,8 +89,8 @@ void fit_after_state(const Transitions& transitions, const InputLayout& layout,
     factors.row(0).setOnes();
     for (Index i = 0; i < c; ++i) {
       const Index channel = layout.action_offset() + i;
-      factors.row(1 + i) = (transitions.channels.row(i).array() - scaling.mean[channel]) /
-                           scaling.spread[channel];
+      factors.row(1 + i) =
+          (transitions.channels.row(i).array() - scaling.mean[channel]) / scaling.spread[channel];
     }
   }
   const MatrixXd x = regressors(head, transitions.state, factors);

@@ -13,10 +13,10 @@ namespace waggle {
 
 /// Steps of an experience in terms of a head's predictive state, as many as are kept.
 struct Transitions {
-  Eigen::MatrixXd state;     ///< s_k, q × count
-  Eigen::MatrixXd next;      ///< s_{k+1}
-  Eigen::MatrixXd channels;  ///< of a_k
-  Eigen::VectorXd reward;    ///< r_{k+1}
+  Eigen::MatrixXd state;           ///< s_k, q × count
+  Eigen::MatrixXd next;            ///< s_{k+1}
+  Eigen::MatrixXd channels;        ///< of a_k
+  Eigen::VectorXd reward;          ///< r_{k+1}
   std::vector<bool> terminated;    ///< whether row k+1 terminated its episode
   std::vector<Eigen::Index> rows;  ///< k
 

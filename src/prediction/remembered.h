@@ -14,10 +14,10 @@ namespace waggle {
 /// Some consecutive rows of an experience with what is remembered at each, and the rows just after
 /// them, which they are to predict.
 struct RememberedRows {
-  Eigen::Index first = 0;  ///< row, counted from the first of all
+  Eigen::Index first = 0;    ///< row, counted from the first of all
   Eigen::Index count = 0;    ///< rows that are handed over; the columns after them only follow
   Eigen::Index columns = 0;  ///< that are filled, count and those that follow
-  Eigen::MatrixXd memory;  ///< m_k, n × …
+  Eigen::MatrixXd memory;    ///< m_k, n × …
   Eigen::MatrixXd channels;  ///< of a_k, c × …
   Eigen::VectorXd rewards;
   std::vector<EpisodeEnd> ends;

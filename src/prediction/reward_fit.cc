@@ -94,7 +94,8 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
     MatrixXd x(functions.rows() + c * kKnots, count);
     x.topRows(functions.rows()) = functions;
     for (Index k = 0; k < kKnots; ++k) {
-      knots.col(k) = actions.lower + (actions.upper - actions.lower) * (static_cast<double>(k) / kKnots);
+      knots.col(k) =
+          actions.lower + (actions.upper - actions.lower) * (static_cast<double>(k) / kKnots);
       x.middleRows(functions.rows() + k * c, c) =
           (transitions.channels.colwise() - knots.col(k)).cwiseMax(0.0);
     }
@@ -135,8 +136,8 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
       for (int half = 0; half < 2; ++half) {
         members.clear();
         for (Index i = 0; i < window.count; ++i) {
-          if (window.following[static_cast<std::size_t>(i)] > 0 && window.channels(choice, i) > 0.5 &&
-              ((window.first + i) / kFoldRows) % 2 == half) {
+          if (window.following[static_cast<std::size_t>(i)] > 0 &&
+              window.channels(choice, i) > 0.5 && ((window.first + i) / kFoldRows) % 2 == half) {
             members.push_back(i);
           }
         }
@@ -160,15 +161,15 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
     const ChoiceSums& sum = sums[static_cast<std::size_t>(choice)];
     for (int half = 0; half < 2; ++half) {
       if (!(sum.squares[half] > 0.0 && sum.squares[1 - half] > 0.0)) continue;
-      const VectorXd w =
-          linalg::solve_positive(ridge_system(sum.gram[1 - half], kMemoryRidge), sum.cross[1 - half]);
+      const VectorXd w = linalg::solve_positive(ridge_system(sum.gram[1 - half], kMemoryRidge),
+                                                sum.cross[1 - half]);
       before += sum.squares[half];
       after += sum.squares[half] - 2.0 * w.dot(sum.cross[half]) + w.dot(sum.gram[half] * w);
     }
-    reward.row(choice) = linalg::solve_positive(
-                             ridge_system(sum.gram[0] + sum.gram[1], kMemoryRidge),
-                             sum.cross[0] + sum.cross[1])
-                             .transpose();
+    reward.row(choice) =
+        linalg::solve_positive(ridge_system(sum.gram[0] + sum.gram[1], kMemoryRidge),
+                               sum.cross[0] + sum.cross[1])
+            .transpose();
   }
   // The walk saw all rows, the transitions may be some of them.
   const double share = before > 0.0 ? (before - after) / before * (by_state.error / total) : 0.0;
@@ -182,17 +183,17 @@ ExpectedRewards expected_rewards(RememberedExperience& experience, TrajectorySou
   const Index count = transitions.count();
   result.expected = VectorXd::Zero(count);
   for (Index k = 0; k < head.knots.cols(); ++k) {
-    result.expected += (transitions.channels.colwise() - head.knots.col(k))
-                           .cwiseMax(0.0)
-                           .transpose() *
-                       head.bends.col(k);
+    result.expected +=
+        (transitions.channels.colwise() - head.knots.col(k)).cwiseMax(0.0).transpose() *
+        head.bends.col(k);
   }
   if (head.reward.size() == 0) return result;
   result.next.setZero(head.reward.rows(), count);
   Index at = 0;
   experience.for_each(source, [&](const RememberedRows& window) {
     const MatrixXd slopes = head.reward * window.memory.leftCols(window.columns);
-    for (; at < count && transitions.rows[static_cast<std::size_t>(at)] < window.first + window.count;
+    for (;
+         at < count && transitions.rows[static_cast<std::size_t>(at)] < window.first + window.count;
          ++at) {
       const Index i = transitions.rows[static_cast<std::size_t>(at)] - window.first;
       result.expected[at] += slopes.col(i).dot(transitions.channels.col(at));

@@ -18,8 +18,8 @@ struct ValueSteps {
   std::vector<bool> terminated;  ///< nothing follows
   Eigen::MatrixXd next;          ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
   // The reward model, empty or 0 where there is none.
-  Eigen::VectorXd expected;      ///< r̂ of what was done
-  Eigen::MatrixXd next_reward;   ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows
+  Eigen::VectorXd expected;     ///< r̂ of what was done
+  Eigen::MatrixXd next_reward;  ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows
   Eigen::MatrixXd knots, bends;  ///< c × any number
 
   Eigen::Index rows() const { return after.cols(); }
@@ -27,10 +27,10 @@ struct ValueSteps {
 
 struct FittedIterationOptions {
   double discount = 0.98;
-  double ridge = 1e-4;   ///< relative to the mean squared feature
-  ValueRange bounds = {};  ///< that values are clipped to
-  int sweeps = 8;        ///< searches for the best action, at most
-  int evaluations = 6;   ///< of the actions found, after each
+  double ridge = 1e-4;      ///< relative to the mean squared feature
+  ValueRange bounds = {};   ///< that values are clipped to
+  int sweeps = 8;           ///< searches for the best action, at most
+  int evaluations = 6;      ///< of the actions found, after each
   double tolerance = 1e-3;  ///< done when values change by less, relative to their size
 };
 
