@@ -191,8 +191,8 @@ class Learner {
   void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
     const int fits = result_.collected ? 1 : options_.fit.predictive->averaged;
     for (int i = 0; i < fits && !stopped_; ++i) {
-      fitter_->fit(experience, summary, result_.controller.actions, random_rows, last && i + 1 == fits,
-                   [&] { return tell(fits, i); });
+      fitter_->fit(experience, summary, result_.controller.actions, random_rows,
+                   last && i + 1 == fits, [&] { return tell(fits, i); });
       fitter_->fill(result_);
       experience.keep();
     }
