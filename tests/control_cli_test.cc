@@ -1,0 +1,120 @@
+/// The commands on the problems of the control suite.
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "product_fixture.h"
+
+namespace {
+
+using nlohmann::json;
+using waggle::expect_parts;
+
+const std::vector<std::string> kEpisodic = {"cart-pole", "pendulum", "mountain-car", "acrobot",
+                                            "recall",    "tiger",    "tanks"};
+
+class ControlCli : public waggle::ProductCli {
+ protected:
+  std::string log(const std::string& environment, const std::string& more) const {
+    return done("simulate " + environment + " -o " + path(environment + ".csv") + " " + more);
+  }
+  /// The command that `simulate` says to learn by, as it is to be run.
+  static std::string hinted(const std::string& said) {
+    const std::string next = "next: waggle ";
+    const std::size_t at = said.find(next) + next.size();
+    return said.substr(at, said.find('\n', at) - at);
+  }
+  /// A small model, learnt as it was hinted at.
+  std::string model(const std::string& environment, const std::string& more = "") const {
+    std::string command = hinted(log(environment, more));
+    const std::string out = path(environment + ".safetensors");
+    command.resize(command.find(" -o "));
+    done(command + " --units 20 --members 1 --sweeps 1 -o " + out);
+    return out;
+  }
+};
+
+std::string column_of(const std::string& log, const std::string& name) {
+  std::istringstream lines(log);
+  std::string line, cell, column;
+  std::getline(lines, line);
+  std::istringstream head(line);
+  std::ptrdiff_t place = 0;
+  while (std::getline(head, cell, ',') && cell != name) ++place;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    for (std::ptrdiff_t i = 0; i <= place; ++i) std::getline(cells, cell, ',');
+    column += cell;
+  }
+  return column;
+}
+
+TEST_F(ControlCli, LogsHaveTheirEpisodesAndAreLearntFromAsHinted) {
+  for (const std::string& environment : kEpisodic) {
+    SCOPED_TRACE(environment);
+    const std::string said = log(environment, "--steps 1100 --seed 4");
+    expect_parts(said, {"1100 rows of", "next: waggle learn"});
+    const std::string text = waggle::read(path(environment + ".csv"));
+    expect_parts(text, {"episode,", ",terminated,truncated\n"});
+    const std::string ends = column_of(text, "terminated") + column_of(text, "truncated");
+    std::string command = hinted(said);
+    const std::size_t at = command.find(" -o ");
+    command.resize(at);
+    const json learnt = json::parse(
+        done(command + " --units 20 --members 1 --sweeps 1 --json -o " + path("m.safetensors")));
+    const std::ptrdiff_t ended = std::count(ends.begin(), ends.end(), '1');
+    EXPECT_GE(ended, 1);
+    EXPECT_NEAR(learnt["log"]["episodes"].get<double>(), static_cast<double>(ended), 1.0);
+    EXPECT_EQ(column_of(text, "episode").front(), '0');
+    // What was learnt fits the environment it is of.
+    done("simulate " + environment + " --steps 20 --policy " + path("m.safetensors") + " -o " +
+         path("own.csv"));
+  }
+}
+
+TEST_F(ControlCli, AFlagIsTheEnvironmentsWhereItHasSuchAnOption) {
+  const auto seen = [&](const std::string& more) {
+    log("cart-pole", "--steps 300 --seed 2 " + more);
+    return waggle::read(path("cart-pole.csv"));
+  };
+  EXPECT_NE(column_of(seen("--noise 0.1"), "angle"), column_of(seen(""), "angle"));
+  EXPECT_NE(column_of(seen("--delay 2"), "angle"), column_of(seen(""), "angle"));
+  EXPECT_EQ(column_of(seen("--episode-steps 5"), "episode").substr(0, 7), "0000001");
+  const std::string config = write("c.toml", "noise = 0.1\nepisode_steps = 5\n");
+  EXPECT_EQ(seen("--config " + config), seen("--noise 0.1 --episode-steps 5"));
+  expect_refused("simulate cart-pole --episode-steps 0 -o " + path("x.csv"), "episode_steps = 0");
+  expect_refused("simulate tiger --noise 0.1 -o " + path("x.csv"), "exploration", "--policy");
+  expect_refused("simulate tiger --delay 1 -o " + path("x.csv"), "tiger", "delay");
+  // Where there is none, --noise is what exploration adds, as --exploration-noise is everywhere.
+  const std::string bee = this->bee();
+  const auto flown = [&](const std::string& more) {
+    done("simulate bee-world --steps 50 --policy " + bee + " -o " + path("bee.csv") + more);
+    return waggle::read(path("bee.csv"));
+  };
+  EXPECT_EQ(flown(" --noise 0.05"), flown(" --exploration-noise 0.05"));
+  EXPECT_NE(flown(" --noise 0.05"), flown(""));
+  EXPECT_EQ(flown("").find("episode"), std::string::npos);
+  expect_refused("simulate bee-world --policy " + bee + " --noise 0.1 --exploration-noise 0.1 -o " +
+                     path("x.csv"),
+                 "--noise", "--exploration-noise", "bee-world");
+  expect_refused("simulate bee-world --config " + write("d.toml", "exploration = 3\n") + " -o " +
+                     path("x.csv"),
+                 "exploration = 3", "table");
+  expect_parts(done("simulate --help"),
+               {"--exploration-noise", "cart-pole 9.8, pendulum 10", "the environment's own"});
+}
+
+TEST_F(ControlCli, ChoicesInAnotherOrderAreOtherActions) {
+  log("acrobot", "--steps 300");
+  done("learn " + path("acrobot.csv") +
+       " --reward reward --action torque --no-reward-input --units 20 --members 1 -o " +
+       path("m.safetensors"));
+  expect_refused("evaluate " + path("m.safetensors") + " acrobot", "does not fit acrobot",
+                 "'back', 'forward' and 'none'", "--choices back,none,forward");
+}
+
+}  // namespace
