@@ -108,6 +108,42 @@ TEST_F(ControlCli, AFlagIsTheEnvironmentsWhereItHasSuchAnOption) {
                {"--exploration-noise", "cart-pole 9.8, pendulum 10", "the environment's own"});
 }
 
+TEST_F(ControlCli, ModelsAreJudgedByTheProblemsOwnScore) {
+  const std::string pole = model("cart-pole", "--steps 1500 --seed 4");
+  const std::string judge = "evaluate " + pole + " cart-pole --episodes 20 --seed 3 ";
+  expect_parts(done(judge), {"on cart-pole, 20 episodes, seed 3: mean return of an episode",
+                             "learnt policy", "worst", "random actions", "% terminated",
+                             "reference              500 ", "Kalman filter"});
+  const json said = json::parse(done(judge + "--json --out " + path("out")));
+  EXPECT_EQ(said["score"], "mean return of an episode");
+  EXPECT_EQ(said["learnt"]["returns"].size(), 20u);
+  EXPECT_EQ(said["learnt"]["score"], said["learnt"]["mean_length"]);  // it pays 1 a step
+  EXPECT_LE(said["learnt"]["worst"], said["learnt"]["score"]);
+  EXPECT_GT(said["learnt"]["standard_error"], 0.0);
+  EXPECT_NEAR(said["reference"]["score"], 500.0, 1.0);
+  expect_parts(waggle::read(path("out/learnt.csv")), {"episode,", ",terminated,truncated\n"});
+  // Shorter episodes are another problem, with a score and a reference of its own.
+  const json brief = json::parse(done(judge + "--json --episode-steps 10 --noise 0.01"));
+  EXPECT_EQ(brief["environment_options"]["episode_steps"], 10);
+  EXPECT_EQ(brief["environment_options"]["noise"], 0.01);
+  EXPECT_LE(brief["learnt"]["best"], 10.0);
+  EXPECT_NEAR(brief["reference"]["score"], 10.0, 0.1);
+  EXPECT_FALSE(json::parse(done(judge + "--json --no-reference")).contains("reference"));
+  expect_refused("evaluate " + pole + " cart-pole --episodes 0", "--episodes 0", "at least 1");
+
+  const std::string tiger = model("tiger", "--steps 600");
+  expect_parts(done("evaluate " + tiger + " tiger --episodes 3"), {"discounted by 0.95", "19.24"});
+  // Without an end it is cut where --steps says.
+  const json endless = json::parse(
+      done("evaluate " + tiger + " tiger --episodes 3 --episode-steps 0 --steps 200 --json"));
+  EXPECT_EQ(endless["learnt"]["mean_length"], 200.0);
+  const std::string tanks = model("tanks", "--steps 600");
+  expect_parts(done("evaluate " + tanks + " tanks --episodes 3"),
+               {"mean reward per step", "LQG", "-0.5719"});
+  expect_parts(done("evaluate " + tanks + " tanks --steps 500 --episode-steps 0"),
+               {"500 steps, seed 0: mean reward", "LQG"});
+}
+
 TEST_F(ControlCli, ChoicesInAnotherOrderAreOtherActions) {
   log("acrobot", "--steps 300");
   done("learn " + path("acrobot.csv") +

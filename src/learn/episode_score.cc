@@ -46,8 +46,10 @@ class Episodes {
  public:
   Episodes(double discount, EpisodeScore& result) : discount_(discount), result_(result) {}
 
-  void add(const Trajectory& rows, Index k) {
+  /// `lost`: the system was lost after this row, which ends no episode.
+  void add(const Trajectory& rows, Index k, bool lost) {
     if (result_.returns.empty()) result_.first.append(rows, k, 1);
+    if (lost) return;
     if (fresh_) {
       fresh_ = false;
     } else {
@@ -109,10 +111,9 @@ EpisodeScore score_episodes(Environment& environment, Policy& policy,
   while (!result.diverged && episodes.count() < options.episodes) {
     const Rollout part =
         simulation.run(policy, {.steps = kChunk, .divergence_limit = options.divergence_limit});
-    // The episode in which it was lost is cut there, and is none.
-    const Index whole = part.trajectory.steps() - (part.diverged ? 1 : 0);
-    for (Index k = 0; k < whole && episodes.count() < options.episodes; ++k) {
-      episodes.add(part.trajectory, k);
+    const Index last = part.trajectory.steps() - 1;
+    for (Index k = 0; k <= last && episodes.count() < options.episodes; ++k) {
+      episodes.add(part.trajectory, k, part.diverged && k == last);
     }
     result.diverged = part.diverged && episodes.count() < options.episodes;
     if (progress && !progress({.what = "episodes",
