@@ -144,6 +144,38 @@ TEST_F(ControlCli, ModelsAreJudgedByTheProblemsOwnScore) {
                {"500 steps, seed 0: mean reward", "LQG"});
 }
 
+TEST_F(ControlCli, SimulatesTheReferencePolicyWhereThereIsOne) {
+  expect_parts(log("cart-pole", "--policy reference --steps 1001"), {"mean reward 0.998"});
+  expect_parts(log("recall", "--policy reference --steps 520"), {"520 rows of recall"});
+  for (const char* environment : {"tiger", "tanks"}) log(environment, "--policy reference");
+  const auto refused = [&](const std::string& environment, const auto&... parts) {
+    expect_refused("simulate " + environment + " -o " + path("x.csv"), parts...);
+  };
+  refused("pendulum --policy reference", "--policy reference", "pendulum has none");
+  refused("bee-world --policy reference", "bee-world has none", "optimal");
+  refused("recall --noise 0.1 --policy reference", "recall has none");
+  refused("cart-pole --policy optimal", "--policy optimal", "cart-pole is not known");
+  refused("cart-pole --policy reference --epsilon 0.1", "exploration");
+  refused("cart-pole --policy reference --gamma 0.9", "--gamma", "--policy optimal");
+}
+
+TEST_F(ControlCli, ModelsOfEveryProblemCanBeInspectedAndAct) {
+  for (const std::string& environment : kEpisodic) {
+    SCOPED_TRACE(environment);
+    const std::string file = model(environment, "--steps 1100");
+    expect_parts(done("inspect " + file), {"made by waggle", "1100 rows"});
+    const std::string text = waggle::read(path(environment + ".csv"));
+    const auto columns = std::count(text.begin(), text.begin() + text.find('\n'), ',') + 1;
+    std::string seen = "0";  // every column but the reward, three of episodes and the actions
+    for (auto i = columns - (environment == "tanks" ? 6 : 5); i > 1; --i) seen += ",0";
+    const std::string line = write("percept", "{\"reward\": 0, \"observation\": [" + seen + "]}\n");
+    const json answer = json::parse(done("act " + file + " <" + line));
+    EXPECT_TRUE(answer.contains("action")) << answer;
+    expect_parts(done("completions bash"), {environment.c_str()});
+    expect_parts(done("evaluate --help"), {environment.c_str()});
+  }
+}
+
 TEST_F(ControlCli, ChoicesInAnotherOrderAreOtherActions) {
   log("acrobot", "--steps 300");
   done("learn " + path("acrobot.csv") +

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -29,6 +30,9 @@ using Eigen::Index;
 namespace {
 
 constexpr Index kChunk = 64;  // rows between two looks at whether to end
+
+/// Policies that are no model files.
+const std::set<std::string> kNamedPolicies = {"initial", "optimal", "reference"};
 
 struct SimulateCommand {
   ConfigFile config;
@@ -118,7 +122,7 @@ toml::table SimulateCommand::environment_options(Exploration& exploration) {
   require(episode_steps.value_or(0) >= 0, "--episode-steps {}: must not be negative",
           episode_steps.value_or(0));
   read_options(explore, exploration);
-  require(explore.empty() || (policy != "initial" && policy != "optimal"),
+  require(explore.empty() || !kNamedPolicies.contains(policy),
           "exploration is for a learnt policy: name a model with --policy");
   return given;
 }
@@ -134,6 +138,11 @@ void SimulateCommand::run() {
     require(built_in.optimal_policy != nullptr, "--policy optimal: that of {} is not known",
             environment);
     built_in.initial = built_in.optimal_policy(gamma.value_or(built_in.discount));
+  } else if (policy == "reference") {
+    require(built_in.reference_policy != nullptr,
+            "--policy reference: {} has none that acts on what is seen alone{}", environment,
+            built_in.optimal_policy ? "; optimal knows everything" : "");
+    built_in.initial = built_in.reference_policy();
   } else if (policy != "initial") {
     const Model model = load_model(policy);
     built_in.initial = learnt_policy(model, built_in, exploration);
@@ -189,11 +198,12 @@ void add_simulate(CLI::App& app) {
   command->add_option("--seed", options->seed, "of all randomness")->capture_default_str();
   command
       ->add_option("--policy", options->policy,
-                   "initial (the paper's π_0), optimal (knowing everything) or a model file (its "
+                   "initial (knowing nothing: the paper's π_0), optimal (knowing everything), "
+                   "reference (knowing the true model, from what is seen) or a model file (its "
                    "learnt policy)")
       ->capture_default_str();
   command->add_option("--gamma", options->gamma,
-                      "discount of the optimal policy. Not given: the paper's");
+                      "discount of the optimal policy. Not given: the problem's own, the paper's");
   command->add_option(
       "--episode-steps", options->episode_steps,
       "start a new episode after so many steps. Not given: as the environment does");
