@@ -33,6 +33,7 @@ const std::vector<Room> kRooms = {
       "reference/tanks", "reference/tiger"}},
     {"reservoir", {"activation", "reservoir", "echo_state", "states"}},
     {"theory", {"theory/hidden_markov", "theory/lemma", "theory/mean_flow"}},
+    {"prediction", {"history", "predictive"}},
     {"value", {"temporal_difference", "value", "online_value"}},
     {"control", {"controller", "policy", "policy_iteration", "optimal_flight_policy"}},
     {"environments", {"environments"}},

@@ -50,6 +50,9 @@ auto members(T& o) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
   }
+  if constexpr (N == 9) {
+    auto& [a, b, c, d, e, f, g, h, i] = o; return std::tie(a, b, c, d, e, f, g, h, i);
+  }
   if constexpr (N == 14) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
@@ -213,6 +216,10 @@ void expect_described(const char* name) {
       found = found || (its >= at && its + field.size <= at + sizeof(Member));
     }
     EXPECT_TRUE(found) << "member " << index << " is not described";
+    // Given in part, it would fall back to its own defaults: they must be those of the whole.
+    if constexpr (is_struct<Member> && requires(Texts & all) { describe(all, member); }) {
+      EXPECT_EQ(texts(member), texts(Member())) << "member " << index;
+    }
     ++index;
   };
   std::apply([&](auto&... each) { (expect_visited(each), ...); }, members<N>(options));
@@ -242,15 +249,17 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<6, ContractionOptions>("ContractionOptions");
   expect_described<7, MemoryCapacityOptions>("MemoryCapacityOptions");
   expect_described<4, GreedyOptions>("GreedyOptions");
-  expect_described<2, Exploration>("Exploration");
+  expect_described<3, Exploration>("Exploration");
+  expect_described<2, OnlineExploration>("OnlineExploration");
   expect_described<2, OptimismOptions>("OptimismOptions");
   expect_described<5, PolicyIterationOptions>("PolicyIterationOptions");
   expect_described<3, StepSizes>("StepSizes");
   expect_described<7, OnlineValueOptions>("OnlineValueOptions");
   expect_described<8, OnlineOptions>("OnlineOptions");
   expect_described<2, RewardScale>("RewardScale");
-  expect_described<10, FitOptions>("FitOptions");
-  expect_described<7, CollectOptions>("CollectOptions");
+  expect_described<11, FitOptions>("FitOptions");
+  expect_described<13, PredictiveOptions>("PredictiveOptions");
+  expect_described<9, CollectOptions>("CollectOptions");
   expect_described<2, LearnOptions>("LearnOptions");
   expect_described<4, ScoreOptions>("ScoreOptions");
   expect_described<5, EpisodeScoreOptions>("EpisodeScoreOptions");

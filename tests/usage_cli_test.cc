@@ -126,6 +126,9 @@ TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
   expect_refused("simulate bee-world --steps=" + out, "--steps");
   expect_refused("learn " + log() + " --reward r --action a --gamma 0,5 -o x", "--gamma: '0,5'",
                  "must be a number", "0.5");
+  expect_refused("learn " + log() + " --reward r --action a --discount 0,5 -o x",
+                 "--discount: '0,5'", "must be a number", "0.5");
+  expect_refused("learn " + log() + " --reward r --action a --discount=0,5 -o x", "--discount:");
   expect_refused("learn " + log() + " --reward r --action a --units " + huge + " -o x", "--units",
                  huge);
   expect_refused("learn " + log() + " --reward r --action a --members 3000000000 -o x",

@@ -195,7 +195,7 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "waggle: {}\n", usage_fault(app, error));
+    fmt::print(stderr, "waggle: {}\n", usage_fault(app, error, {argv + 1, argv + argc}));
     return kBadInput;
   } catch (const Error& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());

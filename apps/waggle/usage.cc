@@ -56,6 +56,23 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// The parser calls an option by the first of its names; here it has the one that was typed.
+std::string by_name_typed(std::string fault, const CLI::App& command,
+                          const std::vector<std::string>& typed) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string first = option->get_name();
+    if (!fault.starts_with(first + ":")) continue;
+    for (const std::string& name : option->get_lnames()) {
+      const auto is_it = [&](const std::string& word) {
+        return word.substr(0, word.find('=')) == "--" + name;
+      };
+      if (std::none_of(typed.begin(), typed.end(), is_it)) continue;
+      return "--" + name + fault.substr(first.size());
+    }
+  }
+  return fault;
+}
+
 }  // namespace
 
 void add_help(CLI::App& app) {
@@ -78,12 +95,13 @@ void add_help(CLI::App& app) {
   });
 }
 
-std::string usage_fault(const CLI::App& app, const CLI::ParseError& error) {
+std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& typed) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   const CLI::App& command = commands.empty() ? app : *commands.front();
   // A misspelt option is also why one that is required is missing.
   std::string fault = unknown_word(app, command);
-  if (fault.empty()) fault = one_line(error.what());
+  if (fault.empty()) fault = by_name_typed(one_line(error.what()), command, typed);
   return fmt::format("{} (see waggle {}--help)", fault,
                      commands.empty() ? "" : command.get_name() + " ");
 }

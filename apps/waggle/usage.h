@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -10,7 +11,9 @@ namespace waggle::app {
 void add_help(CLI::App& app);
 
 /// One line for a person about a command line that was not understood: what was typed and is not
-/// there, with the name nearest to it, or what the parser says; and where there is help.
-std::string usage_fault(const CLI::App& app, const CLI::ParseError& error);
+/// there, with the name nearest to it, or what the parser says; and where there is help. `typed`
+/// are the words of the command line.
+std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& typed);
 
 }  // namespace waggle::app

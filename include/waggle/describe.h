@@ -131,6 +131,13 @@ template <typename Visitor>
 void describe(Visitor& v, Exploration& o) {
   v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
   v("noise", o.noise, "standard deviation of what is added to an action");
+  v("held", o.held, "hold a random action for a random time");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, OnlineExploration& o) {
+  v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
+  v("noise", o.noise, "standard deviation of what is added to an action");
 }
 
 template <typename Visitor>
@@ -185,6 +192,23 @@ void describe(Visitor& v, OnlineOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, PredictiveOptions& o) {
+  v("frames", o.frames, "inputs before the last that are remembered exactly");
+  v("seen", o.seen, "what was seen that many steps further back, too");
+  v("dimensions", o.dimensions, "of the predictions, kept at most");
+  v("smallest", o.smallest, "variance of one that is kept, relative to the largest");
+  v("ridge", o.ridge, "of the predictions, relative");
+  v("layer", o.layer, "random features of the second layer; 0: there is none");
+  v("dynamics", o.dynamics, "random features of the after-state");
+  v("dynamics_ridge", o.dynamics_ridge, "of the after-state, relative");
+  v("features", o.features, "random features of the value");
+  v("length_scale", o.length_scale, "over which they bend, in deviations of the state");
+  v("value_ridge", o.value_ridge, "of the value, relative");
+  v("averaged", o.averaged, "last fits whose values are averaged");
+  v("value_rows", o.value_rows, "that the value is fitted to at most, evenly spread");
+}
+
+template <typename Visitor>
 void describe(Visitor& v, FitOptions& o) {
   v("sweeps", o.sweeps, "of policy iteration, at most; 0 only evaluates");
   v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
@@ -195,6 +219,7 @@ void describe(Visitor& v, FitOptions& o) {
   v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is fitted");
+  v("predictive", o.predictive, "predictive states and a value on them; none: on the memory");
   v("greedy", o.greedy, "how the best action is found");
 }
 
@@ -202,6 +227,8 @@ template <typename Visitor>
 void describe(Visitor& v, CollectOptions& o) {
   v("steps", o.steps, "rows to learn from, over all rounds");
   v("rounds", o.rounds, "of acting and learning; the first is the initial policy's");
+  v("growth", o.growth, "learn again when the rows have grown by this share; 0: in equal rounds");
+  v("first_steps", o.first_steps, "of the initial policy, where rounds grow");
   v("final_sweeps", o.final_sweeps, "of policy iteration after the last round, if more");
   v("optimism", o.optimism, "credit for little seen actions, instead of straying at random");
   v("exploration", o.exploration, "how far from the best action to stray, from round 2 on");

@@ -10,6 +10,7 @@
 #include <waggle/environment.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/predictive.h>
 #include <waggle/reservoir.h>
 #include <waggle/value.h>
 
@@ -25,6 +26,9 @@ struct FitOptions {
   /// Scale each input channel by its own mean and spread in the experience before C.
   bool standardise = true;
   ValueOptions value = {};
+  /// Predictive states, and a value on them (predictive.h); not given: a value on the memory
+  /// itself.
+  std::optional<PredictiveOptions> predictive = std::nullopt;
   /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
   int sweeps = 20;
   bool reweight = false;  ///< weight rows by inverse variance, from the second sweep on
@@ -44,10 +48,14 @@ struct FitOptions {
 
 /// How experience is collected by acting, in rounds of acting and fitting.
 struct CollectOptions {
-  Eigen::Index steps = 2000;     ///< the whole budget of rows, over all rounds
-  int rounds = 1;                ///< ≥ 1; the first is the initial policy's
-  int final_sweeps = 0;          ///< after the last round; at least FitOptions::sweeps are made
-  Exploration exploration = {};  ///< from the second round on
+  Eigen::Index steps = 2000;  ///< the whole budget of rows, over all rounds
+  int rounds = 1;             ///< ≥ 1; the first is the initial policy's
+  /// If > 0, a round ends when the rows have grown by this share instead, after a first round of
+  /// `first_steps`; `rounds` is then not used.
+  double growth = 0.0;
+  Eigen::Index first_steps = 1000;  ///< ≥ 1; half of all at most
+  int final_sweeps = 0;             ///< after the last round; at least FitOptions::sweeps are made
+  Exploration exploration = {};     ///< from the second round on
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.
   std::optional<Exploration> final_exploration = std::nullopt;
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
@@ -89,7 +97,9 @@ struct Model {
   std::optional<InputScaling> scaling;      ///< that scaling, for the record, if there was one
   FitDiagnostics diagnostics;               ///< as ValueFit's
   bool singular = false;                    ///< as ValueFit's
-  Eigen::VectorXd state;                    ///< where training ended
+  /// What is predicted and how well, of a controller with predictive states.
+  std::optional<PredictionQuality> predictions;
+  Eigen::VectorXd state;  ///< where training ended
   /// Lower triangular L, features × features, with LLᵀ = Cov(W); empty if not known.
   Eigen::MatrixXd deviation_factor;
   std::optional<Improvement> improvement;  ///< not known of files that do not say so

@@ -18,6 +18,15 @@ enum class OnlineTarget {
   greedy,  ///< max_a, as in Algorithm online_algorithm: Q-learning
 };
 
+/// As Exploration, but by itself it does explore: whoever learns while acting must see more than
+/// what it thinks best.
+struct OnlineExploration {
+  double epsilon = 0.1;  ///< chance of a random action instead, in [0, 1]
+  double noise = 0.0;    ///< standard deviation of what is added to a continuous action, clipped
+
+  operator Exploration() const { return {.epsilon = epsilon, .noise = noise}; }
+};
+
 struct OnlineOptions {
   ReservoirOptions reservoir;
   bool standardise = true;     ///< scale each input by its mean and spread in the burn-in
@@ -25,7 +34,7 @@ struct OnlineOptions {
   OnlineTarget target = OnlineTarget::greedy;
   OnlineValueOptions value;
   GreedyOptions greedy;
-  Exploration exploration = {.epsilon = 0.1};
+  OnlineExploration exploration;
   Eigen::Index washout = 0;  ///< steps at each episode's start that are not learnt from
 
   /// Throws Error where a field is out of its range for these actions.

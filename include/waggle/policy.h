@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include <Eigen/Core>
 
@@ -53,9 +54,44 @@ class LinearPolicy final : public Policy {
 struct Exploration {
   double epsilon = 0.0;  ///< chance of a random action instead, in [0, 1]
   double noise = 0.0;    ///< standard deviation of what is added to a continuous action, clipped
+  /// Hold a random action for a random time, of mean 1, 2, 10 or 30 steps, so that slow systems are
+  /// moved too. ε is then the share of time in which actions are random.
+  bool held = false;
 
   /// Throws Error where a field is out of its range for this space.
   void validate(const ActionSpace& space) const;
+};
+
+/// Random actions, each held for a random time.
+class HeldActions {
+ public:
+  /// The mean time of one.
+  static constexpr double kMeanTime = (1.0 + 2.0 + 10.0 + 30.0) / 4.0;
+
+  void reset() { left_ = 0; }
+  bool holding() const { return left_ > 0; }
+  /// Begins to hold an action.
+  void begin(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& draws);
+  /// Writes what is held, for one step.
+  void take(Eigen::Ref<Eigen::VectorXd> action);
+
+ private:
+  Eigen::VectorXd action_;
+  Eigen::Index left_ = 0;
+};
+
+/// Every action of a bounded or discrete space equally likely, and held for a random time: a start
+/// for systems that one step hardly moves.
+class HeldUniformPolicy final : public Policy {
+ public:
+  /// Throws Error if the space is unbounded.
+  explicit HeldUniformPolicy(ActionSpace space) : uniform_(std::move(space)) {}
+  void begin_episode() override { held_.reset(); }
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+
+ private:
+  UniformPolicy uniform_;
+  HeldActions held_;
 };
 
 class ActionSearch;
@@ -94,8 +130,11 @@ class GreedyPolicy final : public Policy {
   const Controller& controller() const;
 
  private:
+  void explore(Draws& draws, Eigen::Ref<Eigen::VectorXd> action);
+
   std::unique_ptr<ActionSearch> search_;
   Exploration exploration_;
+  HeldActions held_;
   Eigen::VectorXd state_;
   double value_ = 0.0;
 

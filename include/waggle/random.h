@@ -16,6 +16,7 @@ enum class Purpose : std::uint32_t {
   exploration = 4,
   series = 5,
   probe = 6,
+  features = 7,
   user = 1000,  ///< user + i for anything outside the library
 };
 

@@ -4,6 +4,7 @@
 
 #include <waggle/activation.h>
 
+#include "control/predictive_value.h"
 #include "core/check.h"
 #include "reservoir/kernels.h"
 
@@ -169,6 +170,9 @@ std::unique_ptr<ActionValue> action_value_of(const Controller& controller) {
   std::unique_ptr<ActionValue> value;
   if (const EchoStateNetwork* network = controller.network()) {
     value = std::make_unique<NetworkValue>(controller.reservoir, *network, controller.layout);
+  } else if (const auto* predictive =
+                 dynamic_cast<const PredictiveNetwork*>(controller.reservoir.get())) {
+    value = predictive_value(controller.reservoir, *predictive);
   } else {
     value = std::make_unique<SteppedValue>(controller.reservoir, controller.layout);
   }

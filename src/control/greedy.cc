@@ -65,6 +65,7 @@ GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;
 void GreedyPolicy::begin_episode() {
   state_.setZero();
   acted_ = false;
+  held_.reset();
 }
 
 void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
@@ -72,13 +73,28 @@ void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> actio
   prepared_ = false;
   search_->prepare(state_, percept.reward, percept.observation);
   search_->maximise(draws, action);
-  search_->explore(exploration_, draws, action);
+  explore(draws, action);
   before_.swap(state_);
   search_->apply(action, state_);
   value_ = search_->value_of(state_);
   reward_ = percept.reward;
   observation_ = percept.observation;
   acted_ = prepared_ = true;
+}
+
+void GreedyPolicy::explore(Draws& draws, Ref<VectorXd> action) {
+  if (!exploration_.held) {
+    search_->explore(exploration_, draws, action);
+    return;
+  }
+  // Begun so often that a share ε of the steps is random.
+  const double epsilon = exploration_.epsilon;
+  const double chance = epsilon / (epsilon + (1.0 - epsilon) * HeldActions::kMeanTime);
+  if (!held_.holding() && epsilon > 0.0 && draws.uniform() < chance) {
+    search_->draw(draws, action);
+    held_.begin(action, draws);
+  }
+  if (held_.holding()) held_.take(action);
 }
 
 void GreedyPolicy::applied(const Ref<const VectorXd>& action) {

@@ -27,6 +27,30 @@ void UniformPolicy::act(const Percept& /*percept*/, Draws& draws, Ref<VectorXd> 
   }
 }
 
+void HeldActions::begin(const Ref<const VectorXd>& action, Draws& draws) {
+  constexpr double kMeans[] = {1.0, 2.0, 10.0, 30.0};
+  const double mean = kMeans[draws.index(4)];
+  action_ = action;
+  // Geometric, at least 1.
+  left_ = 1;
+  if (mean > 1.0) {
+    left_ += static_cast<Index>(std::log(draws.uniform()) / std::log1p(-1.0 / mean));
+  }
+}
+
+void HeldActions::take(Ref<VectorXd> action) {
+  action = action_;
+  --left_;
+}
+
+void HeldUniformPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  if (!held_.holding()) {
+    uniform_.act(percept, draws, action);
+    held_.begin(action, draws);
+  }
+  held_.take(action);
+}
+
 LinearPolicy::LinearPolicy(MatrixXd gain, double noise) : gain_(std::move(gain)), noise_(noise) {
   require(gain_.size() > 0 && first_non_finite(gain_).row < 0,
           "linear policy: the gain ({} × {}) must be finite and not empty", gain_.rows(),

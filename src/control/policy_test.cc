@@ -150,6 +150,26 @@ INSTANTIATE_TEST_SUITE_P(All, EveryGreedyPolicy,
                                          Case{Activation::identity, 1.0, ActionSpace::discrete(4)},
                                          Case{Activation::relu, 1.0, ActionSpace::discrete(3)}));
 
+TEST(GreedyPolicy, CandidatesAreJudgedByTheUnitsThatPassThemOnToo) {
+  // With the only weight on the unit that is the action itself, the best is at one end.
+  ReservoirOptions options = plain_reservoir(20);
+  options.direct_inputs = true;
+  const auto network = std::make_shared<EchoStateNetwork>(options, 2);
+  const InputLayout layout{.reward = true};
+  const Index unit = options.units + layout.action_offset();
+  for (const double sign : {1.0, -1.0}) {
+    GreedyPolicy policy({network,
+                         layout,
+                         ActionSpace::box(-1.0, 1.0),
+                         sign * VectorXd::Unit(network->units(), unit),
+                         {.maximiser = Maximiser::sampled, .candidates = 300}});
+    Draws draws = Random(1).at(Purpose::policy);
+    VectorXd action(1);
+    policy.act({.reward = 0.5, .observation = VectorXd(0)}, draws, action);
+    EXPECT_GT(sign * action[0], 0.9);
+  }
+}
+
 TEST(GreedyPolicy, TakesTheBestOfItsCandidates) {
   // One unit that passes the action through: the best candidate is the largest drawn.
   const auto network = std::make_shared<EchoStateNetwork>(

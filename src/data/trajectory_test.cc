@@ -120,15 +120,15 @@ TEST(MeasureInputs, MeanAndSpreadOfEachChannel) {
 }
 
 TEST(ForEachBlock, AStateThatOverflowsNamesItsCause) {
-  ReservoirOptions options = plain_reservoir(5);
-  options.operator_norm = 30.0;
-  const EchoStateNetwork network(options, 1);
+  // x = 2x + 1 is 2^k − 1 after k rows, above 1e100 from k = 333 on.
+  const MatrixXd two = MatrixXd::Constant(1, 1, 2.0), input = MatrixXd::Ones(1, 1);
+  const EchoStateNetwork network(two, input, one(0.0), Activation::identity);
   Trajectory log(1, 0);
   for (int k = 0; k < 1000; ++k) log.append(0.0, one(1.0), VectorXd(0));
-  VectorXd state = VectorXd::Zero(5);
+  VectorXd state = VectorXd::Zero(1);
   expect_error(
       [&] { for_each_block(network, {.reward = false}, log, state, [](const StateBlock&) {}); },
-      "overflows after", "rows", "smaller operator_norm");
+      "overflows after 333 rows", "smaller operator_norm");
 }
 
 TEST(ForEachBlock, StartsEveryEpisodeAfreshAndEndsInTheLastState) {

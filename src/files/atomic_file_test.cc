@@ -44,6 +44,8 @@ TEST_F(AtomicFile, WritesReplacesAndLeavesNothingElse) {
   EXPECT_EQ(read(path), large);
   write_file(path, "");
   EXPECT_EQ(read(path), "");
+  // A temporary file is for its owner alone; what it becomes is for others to read too.
+  EXPECT_EQ(fs::status(path).permissions(), static_cast<fs::perms>(0644));
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "deep"), {}), 1);
 }
 

@@ -8,6 +8,7 @@
 
 #include "control/transitions.h"
 #include "core/check.h"
+#include "core/magnitude.h"
 #include "learn/impossible_values.h"
 #include "learn/watched_source.h"
 
@@ -51,9 +52,9 @@ PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOp
   const auto n = static_cast<double>(means.size());
   if (n < 2.0) return result;
   const double middle = std::accumulate(means.begin(), means.end(), 0.0) / n;
-  double squares = 0.0;
-  for (const double mean : means) squares += (mean - middle) * (mean - middle);
-  result.standard_error = std::sqrt(squares / (n - 1.0) / n);
+  RootMeanSquare deviation;
+  for (const double mean : means) deviation.add(mean - middle);
+  result.standard_error = deviation.value() / std::sqrt(n - 1.0);
   return result;
 }
 
@@ -102,13 +103,23 @@ void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluat
     v += rows.value[k] / n;
     g += realised[k] / n;
   }
+  // In units of their own, so that no square vanishes or overflows.
+  double v_unit = 0.0, g_unit = 0.0;
+  for (const std::size_t k : known) {
+    v_unit = std::max(v_unit, std::abs(rows.value[k] - v));
+    g_unit = std::max(g_unit, std::abs(realised[k] - g));
+  }
+  v_unit = power_of_two(v_unit);
+  g_unit = power_of_two(g_unit);
   double vv = 0.0, vg = 0.0, gg = 0.0;
   for (const std::size_t k : known) {
-    vv += (rows.value[k] - v) * (rows.value[k] - v);
-    vg += (rows.value[k] - v) * (realised[k] - g);
-    gg += (realised[k] - g) * (realised[k] - g);
+    const double dv = (rows.value[k] - v) / v_unit;
+    const double dg = (realised[k] - g) / g_unit;
+    vv += dv * dv;
+    vg += dv * dg;
+    gg += dg * dg;
   }
-  result.slope = vv > 0.0 ? vg / vv : 0.0;
+  result.slope = vv > 0.0 ? vg / vv * (g_unit / v_unit) : 0.0;
   result.intercept = g - result.slope * v;
   result.correlation = vv > 0.0 && gg > 0.0 ? vg / std::sqrt(vv * gg) : 0.0;
 
@@ -120,15 +131,13 @@ void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluat
     const std::size_t end = known.size() * (p + 1) / parts;
     LogEvaluation::Decile decile{.rows = static_cast<Index>(end - begin)};
     const auto m = static_cast<double>(end - begin);
-    double squares = 0.0;
     for (std::size_t i = begin; i < end; ++i) {
       decile.value += rows.value[known[i]] / m;
       decile.realised += realised[known[i]] / m;
     }
-    for (std::size_t i = begin; i < end; ++i) {
-      squares += std::pow(realised[known[i]] - decile.realised, 2) / m;
-    }
-    decile.deviation = std::sqrt(squares);
+    RootMeanSquare deviation;
+    for (std::size_t i = begin; i < end; ++i) deviation.add(realised[known[i]] - decile.realised);
+    decile.deviation = deviation.value();
     result.deciles.push_back(decile);
   }
 }
@@ -159,8 +168,8 @@ class Gathered {
       if (result_.judged++ == 0) result_.lowest_value = result_.highest_value = value;
       result_.lowest_value = std::min(result_.lowest_value, value);
       result_.highest_value = std::max(result_.highest_value, value);
-      result_.bellman_error += error * error;
-      result_.greedy_bellman_error += greedy_error * greedy_error;
+      errors_.add(error);
+      greedy_errors_.add(greedy_error);
       if (!terminated) compare(transition.action(), greedy.action);
     }
     if (kept_rows_ > 0) {
@@ -181,9 +190,8 @@ class Gathered {
 
   void finish() {
     trim();
-    const double n = std::max<double>(1.0, static_cast<double>(result_.judged));
-    result_.bellman_error = std::sqrt(result_.bellman_error / n);
-    result_.greedy_bellman_error = std::sqrt(result_.greedy_bellman_error / n);
+    result_.bellman_error = errors_.value();
+    result_.greedy_bellman_error = greedy_errors_.value();
     const double m = std::max(1.0, compared_);
     result_.same_share /= m;
     result_.action_difference = (result_.action_difference / m).cwiseSqrt();
@@ -211,6 +219,7 @@ class Gathered {
   const Model& model_;
   Index kept_rows_;
   LogEvaluation& result_;
+  RootMeanSquare errors_, greedy_errors_;
   VectorXd action_sum_, action_squares_;
   double compared_ = 0.0;
 };

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -8,11 +9,13 @@
 
 #include "expect_error.h"
 #include "plain_learner.h"
+#include "toy.h"
 
 namespace waggle {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 /// Two random flights of 150 steps, the second a log to judge by.
@@ -49,6 +52,64 @@ TEST(EvaluateOnLog, JudgesTheRowsAfterTheWashoutByTheirBellmanErrors) {
     EXPECT_EQ(result.by_row.back()[0], flights.second.rewards()[299]);
     EXPECT_EQ(result.by_row.front()[4], flights.second.actions()(0, 288));
   }
+}
+
+TEST(EvaluateOnLog, DoesNotDependOnTheUnitOfTheReward) {
+  const Flights flights;
+  const double unit = 1e-170;  // its square is 0
+  Learnt learnt = flights.learn(0);
+  TrajectoryChunks log(flights.second);
+  const LogEvaluation expected = evaluate_on_log(learnt, log);
+
+  // The same experience with rewards that small, and a controller that reads them as they were.
+  const auto& network = *learnt.controller.network();
+  MatrixXd input = network.input();
+  input.col(0) /= unit;
+  learnt.controller.reservoir = std::make_shared<const EchoStateNetwork>(
+      network.recurrent(), input, network.bias(), network.activation());
+  learnt.controller.weights *= unit;
+  Trajectory small(1, 0);
+  for (Index k = 0; k < flights.second.steps(); ++k) {
+    small.append(unit * flights.second.rewards()[k], flights.second.actions().col(k), VectorXd(0),
+                 flights.second.end(k));
+  }
+  TrajectoryChunks small_log(small);
+  const LogEvaluation result = evaluate_on_log(learnt, small_log);
+  ASSERT_GT(expected.bellman_error, 0.0);
+  EXPECT_NEAR(result.bellman_error / unit, expected.bellman_error, 1e-9);
+  EXPECT_NEAR(result.greedy_bellman_error / unit, expected.greedy_bellman_error, 1e-9);
+  ASSERT_GT(expected.correlation, 0.0);
+  EXPECT_NEAR(result.correlation, expected.correlation, 1e-9);
+  EXPECT_NEAR(result.slope, expected.slope, 1e-9);
+  EXPECT_NEAR(result.intercept / unit, expected.intercept, 1e-9);
+  ASSERT_EQ(result.deciles.size(), expected.deciles.size());
+  EXPECT_NEAR(result.deciles[4].deviation / unit, expected.deciles[4].deviation, 1e-9);
+}
+
+TEST(EvaluateOnLog, AReturnIsKnownWhereItsEpisodeTerminates) {
+  // Ten whole countdowns and one that the record cuts off, judged by their exact values.
+  toy::Countdown countdown(5);
+  Simulation simulation(countdown, 1);
+  UniformPolicy random(simulation.spec().actions);
+  const Trajectory rows = simulation.run(random, {.steps = 6 * 10 + 3}).trajectory;
+  const EnvironmentSpec spec = countdown.spec();
+  const Index channels = InputLayout::of(spec).size();
+  FitOptions options;
+  options.value = {.discount = 0.9, .solve = {.ridge = 1e-12}, .washout = 1};
+  options.sweeps = 0;
+  Learnt learnt =
+      learn_from_log(spec, rows, options,
+                     {.reservoir = std::make_shared<const toy::LastObservation>(6, channels)});
+  learnt.controller.weights[0] = 7.0;  // of an end, which no row comes after
+  TrajectoryChunks log(rows);
+  const LogEvaluation result = evaluate_on_log(learnt, log);
+  EXPECT_EQ(result.judged, 10 * 5 + 2);
+  EXPECT_EQ(result.with_return, 10 * 5);
+  EXPECT_LT(result.bellman_error, 1e-6);
+  EXPECT_LT(result.greedy_bellman_error, 1e-6);  // no action makes a difference
+  EXPECT_NEAR(result.slope, 1.0, 1e-6);
+  EXPECT_NEAR(result.intercept, 0.0, 1e-6);
+  EXPECT_NEAR(result.correlation, 1.0, 1e-6);
 }
 
 TEST(EvaluateOnLog, BadInputIsNamed) {

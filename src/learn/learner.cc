@@ -12,6 +12,7 @@
 #include "learn/action_bounds.h"
 #include "learn/confidence.h"
 #include "learn/impossible_values.h"
+#include "learn/predictive_fit.h"
 #include "learn/watched_source.h"
 #include "linalg/dense.h"
 
@@ -39,18 +40,19 @@ bool needs_no_bounds(const LearnOptions& options) {
 }
 
 /// Whether a round (counted from 0, which is the initial policy's) is one of the last, greedy ones.
-bool is_greedy(int round, const CollectOptions& options) {
-  return round >= options.rounds - options.greedy_rounds;
+bool is_greedy(int round, int rounds, const CollectOptions& options) {
+  return round >= rounds - options.greedy_rounds;
 }
 
 /// How a round explores.
-Exploration exploration_in(int round, const CollectOptions& options) {
-  if (is_greedy(round, options)) return {};
-  const int exploring = options.rounds - 1 - options.greedy_rounds;
+Exploration exploration_in(int round, int rounds, const CollectOptions& options) {
+  if (is_greedy(round, rounds, options)) return {};
+  const int exploring = rounds - 1 - options.greedy_rounds;
   if (!options.final_exploration || exploring <= 1) return options.exploration;
   const double share = (round - 1.0) / (exploring - 1.0);
   return {std::lerp(options.exploration.epsilon, options.final_exploration->epsilon, share),
-          std::lerp(options.exploration.noise, options.final_exploration->noise, share)};
+          std::lerp(options.exploration.noise, options.final_exploration->noise, share),
+          options.exploration.held};
 }
 
 /// (Σ + λI)⁻¹ of the features along the experience, for the optimistic policy.
@@ -95,7 +97,11 @@ class Learner {
     result_.provenance.waggle_version = WAGGLE_VERSION;
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
-    if (!with.reservoir && !needs_input_bound()) draw();
+    if (predictive()) {
+      fitter_.emplace(result_.controller.layout, options.fit);
+    } else if (!with.reservoir && !needs_input_bound()) {
+      draw();
+    }
     spec.actions.validate();
     const ActionSpace checked =
         needs_no_bounds(options) ? spec.actions : with_some_bounds(spec.actions);
@@ -119,6 +125,10 @@ class Learner {
     const ExperienceSummary summary = summarise(experience);
     experience.set_rows(summary.rows);
     take(summary);
+    if (predictive()) {
+      fit_predictive(experience, summary, last);
+      return;
+    }
     measure(experience);
     const RewardScale rewards =
         RewardScale::of(summary, *controller.reservoir, options.centre_rewards);
@@ -163,7 +173,7 @@ class Learner {
     experience.set_rows(result_.provenance.rows);
     experience.keep();
     judge_values(experience);
-    if (!options_.fit.confidence) return;
+    if (!options_.fit.confidence || predictive()) return;
     result_.deviation_factor = deviation_factor(result_, experience);
     if (!result_.has_confidence()) {
       result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
@@ -171,6 +181,23 @@ class Learner {
   }
 
  private:
+  bool predictive() const { return options_.fit.predictive && !with_.reservoir; }
+  /// Predictive states. A log is fitted several times with other random features, to average.
+  void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
+    const int fits = result_.collected ? 1 : options_.fit.predictive->averaged;
+    for (int i = 0; i < fits && !stopped_; ++i) {
+      fitter_->fit(experience, summary, result_.controller.actions, last && i + 1 == fits,
+                   [&] { return tell(fits, i); });
+      fitter_->fill(result_);
+      experience.keep();
+    }
+    if (last && result_.predictions && !result_.predictions->any()) {
+      result_.warnings.emplace_back(
+          "nothing of the future is predicted better than by its mean: the controller may be "
+          "worthless");
+    }
+  }
+
   /// Procedure 1 needs a bound on the inputs, which only the first experience can tell.
   bool needs_input_bound() const {
     const auto& procedure = result_.options.reservoir.procedure_one;
@@ -192,7 +219,8 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      result_.options.value.washout = summary.cut_out ? kWashout : 0;
+      // The state before the first row of an episode predicts nothing yet.
+      result_.options.value.washout = summary.cut_out ? kWashout : predictive() ? 1 : 0;
     }
   }
 
@@ -288,20 +316,58 @@ class Learner {
   bool stopped_ = false;
   bool ended_ = false;  // some episode terminated
   std::optional<EchoStateNetwork> drawn_;
+  std::optional<PredictiveFitter> fitter_;
   Learnt result_;
 };
 
+/// Whether some reward differs from another, those apart that begin an episode and that no action
+/// led to, or some episode has ended.
+bool differs(const Trajectory& experience) {
+  std::optional<double> first;
+  for (Index k = 1; k < experience.steps(); ++k) {
+    if (experience.end(k) == EpisodeEnd::terminated) return true;
+    if (experience.end(k - 1) != EpisodeEnd::none) continue;
+    const double reward = experience.rewards()[k];
+    if (first && reward != *first) return true;
+    first = reward;
+  }
+  return false;
+}
+
+/// The rows of every round.
+std::vector<Index> round_steps(const CollectOptions& options) {
+  std::vector<Index> plan;
+  if (options.growth == 0.0) {
+    // Whole rows for each round, the remainder spread over the first of them.
+    for (int round = 0; round < options.rounds; ++round) {
+      plan.push_back(options.steps / options.rounds +
+                     (round < options.steps % options.rounds ? 1 : 0));
+    }
+    return plan;
+  }
+  Index done = 0;
+  while (done < options.steps) {
+    const Index wanted =
+        done == 0 ? std::min(options.first_steps, std::max<Index>(1, options.steps / 2))
+                  : std::max<Index>(1, std::llround(options.growth * static_cast<double>(done)));
+    plan.push_back(std::min(wanted, options.steps - done));
+    done += plan.back();
+  }
+  return plan;
+}
+
 /// Lets what was learnt act for a round.
-Rollout act(Simulation& simulation, const Learnt& learnt, int round, Index steps) {
+Rollout act(Simulation& simulation, const Learnt& learnt, int round, int rounds, Index steps) {
   const CollectOptions& options = *learnt.collected;
   const RolloutOptions run = {.steps = steps, .divergence_limit = learnt.divergence_limit};
-  if (options.optimism > 0.0 && !is_greedy(round, options)) {
+  if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
     OptimisticPolicy policy(learnt.controller,
                             inverse_covariance(learnt.controller, learnt.experience),
                             {.bonus = options.optimism}, learnt.state);
     return simulation.run(policy, run);
   }
-  GreedyPolicy policy = learnt.policy(Start::training_ended, exploration_in(round, options));
+  GreedyPolicy policy =
+      learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
   return simulation.run(policy, run);
 }
 
@@ -313,13 +379,14 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
   Learnt& learnt = learner.result();
   learnt.collected = options.collect;
   learnt.provenance.sources = {simulation.spec().name};
-  const Index budget = options.collect.steps;
-  const int rounds = options.collect.rounds;
+  const std::vector<Index> plan = round_steps(options.collect);
+  const int rounds = static_cast<int>(plan.size());
   for (int round = 0; round < rounds && !learner.stopped(); ++round) {
-    // Whole rows for each round, the remainder spread over the first of them.
-    const Index steps = budget / rounds + (round < budget % rounds ? 1 : 0);
-    const Rollout rollout = round == 0 ? simulation.run(initial, {.steps = steps})
-                                       : act(simulation, learnt, round, steps);
+    const Index steps = plan[static_cast<std::size_t>(round)];
+    // Where nothing that was done has made a difference yet, there is nothing to prefer.
+    const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
+    const Rollout rollout = initially ? simulation.run(initial, {.steps = steps})
+                                      : act(simulation, learnt, round, rounds, steps);
     if (rollout.diverged) {
       if (round == 0) {
         learner.add_round(rollout);

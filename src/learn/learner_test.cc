@@ -206,6 +206,8 @@ TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   options.collect.final_exploration = Exploration{};
   const VectorXd fading = moves();
   options.collect.exploration = {};
+  options.collect.final_exploration = Exploration{.epsilon = 1.0};
+  const VectorXd growing = moves();
   options.collect.final_exploration.reset();
   options.collect.optimism = 0.5;
   const VectorXd optimistic = moves();
@@ -213,14 +215,17 @@ TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   EXPECT_EQ(greedy, greedy_rounds);
   EXPECT_EQ(fading.segment(150, 150), random.segment(150, 150));  // ε = 1, then ½, then 0
   EXPECT_NE(fading.segment(300, 150), random.segment(300, 150));
+  EXPECT_EQ(growing.segment(150, 150), greedy.segment(150, 150));  // 0, ½, 1 in the last round
+  EXPECT_EQ(growing.tail(150), random.tail(150));
   EXPECT_NE(optimistic.segment(150, 150), greedy.segment(150, 150));
   // Random moves rarely stay within a tenth of the last one; greedy ones at the crest mostly do.
   EXPECT_LT(random.tail(450).cwiseAbs().mean(), 0.06);
 }
 
-/// A walk that ends after four steps if left alone, and that a large push throws out of its world.
+/// A walk that ends after some steps if left alone, and that a large push throws out of its world.
 class Fragile final : public Environment {
  public:
+  explicit Fragile(int length) : length_(length) {}
   EnvironmentSpec spec() const override {
     EnvironmentSpec spec;
     spec.name = "fragile";
@@ -237,10 +242,11 @@ class Fragile final : public Environment {
     const bool thrown = std::abs(action[0]) > 0.9;
     percept.observation[0] = thrown ? 1e9 : action[0];
     percept.reward = action[0];  // the greedy policy will push as hard as it can
-    percept.terminated = ++steps_ == 4;
+    percept.terminated = ++steps_ == length_;
   }
 
  private:
+  int length_;
   int steps_ = 0;
 };
 
@@ -251,23 +257,32 @@ TEST(Learner, ARoundThatDivergesIsThrownAwayAndSaid) {
       action[0] = draws.uniform(-0.8, 0.8);
     }
   };
-  Fragile fragile;
-  Simulation simulation(fragile, 1);
-  Gentle gentle;
-  const Learnt learnt =
-      learn(simulation, gentle, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
-              collect.steps = 300;
-              collect.rounds = 3;
-              fit.sweeps = 1;
-              fit.reservoir.units = 10;
-            }));
-  EXPECT_TRUE(learnt.rounds[1].diverged);
-  EXPECT_EQ(learnt.experience.steps(), 100);
+  const auto learnt_on = [&](int length) {
+    Fragile fragile(length);
+    Simulation simulation(fragile, 1);
+    Gentle gentle;
+    Learnt learnt =
+        learn(simulation, gentle, plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
+                collect.steps = 300;
+                collect.rounds = 3;
+                fit.sweeps = 1;
+                fit.reservoir.units = 10;
+              }));
+    EXPECT_TRUE(learnt.rounds[1].diverged);
+    EXPECT_EQ(learnt.experience.steps(), 100);
+    return learnt;
+  };
+  const Learnt learnt = learnt_on(4);
+  ASSERT_FALSE(learnt.warnings.empty());
+  EXPECT_NE(learnt.warnings.back().find("diverged in 2 of 3 rounds"), std::string::npos);
   for (Index k = 0; k < 100; ++k) {  // 20 whole episodes of 5 rows, all of them terminated
     EXPECT_EQ(learnt.experience.end(k), k % 5 == 4 ? EpisodeEnd::terminated : EpisodeEnd::none);
   }
-  ASSERT_FALSE(learnt.warnings.empty());
-  EXPECT_NE(learnt.warnings.back().find("diverged in 2 of 3 rounds"), std::string::npos);
+  // What was thrown away ended with a reset, so what comes next does not follow what was kept.
+  const Learnt endless = learnt_on(1000);
+  for (Index k = 0; k < 100; ++k) {
+    EXPECT_EQ(endless.experience.end(k), k == 99 ? EpisodeEnd::truncated : EpisodeEnd::none);
+  }
 }
 
 TEST(Learner, TroubleIsSaid) {

@@ -61,11 +61,15 @@ void FitOptions::validate() const {
   }
   reservoir.validate();
   value.validate();
+  if (predictive) predictive->validate();
 }
 
 void CollectOptions::validate() const {
   require(rounds >= 1, "rounds = {}: must be at least 1", rounds);
   require(steps >= rounds, "steps = {}: must be at least 1 for each of {} rounds", steps, rounds);
+  require(growth >= 0.0 && std::isfinite(growth), "growth = {}: must be finite and not negative",
+          growth);
+  require(first_steps >= 1, "first_steps = {}: must be at least 1", first_steps);
   require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
   require(greedy_rounds >= 0 && greedy_rounds < rounds,
           "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, rounds);

@@ -22,7 +22,7 @@ void OnlineOptions::validate(const ActionSpace& actions) const {
   require(washout < burn_in, "washout = {}: must be shorter than burn_in = {}", washout, burn_in);
   value.validate();
   greedy.validate(actions);
-  exploration.validate(actions);
+  Exploration(exploration).validate(actions);
 }
 
 OnlineLearner::OnlineLearner(const EnvironmentSpec& spec, Policy& initial,

@@ -76,7 +76,7 @@ TEST(OnlineLearner, UnboundedActionsTakeTheirBoundsFromTheBurnIn) {
   options.value.discount = std::exp(-1.0);
   options.burn_in = 500;
   options.greedy.smoothing = 0.2;
-  options.exploration = {.noise = 0.5};
+  options.exploration = {.epsilon = 0.0, .noise = 0.5};
   OnlineLearner learner(simulation.spec(), initial, options);
   simulation.run(learner, {.steps = 8000});
   EXPECT_TRUE(learner.actions().is_bounded());
@@ -194,6 +194,27 @@ TEST(OnlineLearner, WarnsOfStepSizesAndOfTheLemma) {
   ASSERT_EQ(learner.warnings().size(), 2u);
   EXPECT_NE(learner.warnings()[0].find("Σα_k²"), std::string::npos);
   EXPECT_NE(learner.warnings()[1].find("κ"), std::string::npos);
+}
+
+TEST(OnlineLearner, EachEpisodeHasAWashoutOfItsOwn) {
+  toy::Countdown countdown(4);  // episodes of five rows
+  Simulation simulation(countdown, 1);
+  UniformPolicy random(simulation.spec().actions);
+  OnlineOptions options;
+  options.reservoir.units = 5;
+  options.burn_in = 20;
+  options.washout = 2;
+  OnlineLearner learner(simulation.spec(), random, options);
+  simulation.run(learner, {.steps = 20});
+  EXPECT_TRUE(learner.burning_in());
+  simulation.run(learner, {.steps = 15});
+  EXPECT_EQ(learner.value().steps(), 7 * 3);
+}
+
+TEST(OnlineLearner, ExploresUnlessToldNotTo) {
+  EXPECT_GT(OnlineOptions().exploration.epsilon, 0.0);
+  const OnlineOptions noisy{.exploration = {.noise = 0.5}};
+  EXPECT_EQ(noisy.exploration.epsilon, OnlineOptions().exploration.epsilon);
 }
 
 TEST(OnlineLearner, APerceptThatDoesNotFitIsRefused) {

@@ -84,6 +84,31 @@ TEST(Simulation, ADivergingPolicyIsStoppedAndSaid) {
   EXPECT_EQ(after.trajectory.observations()(0, 0), 0.0);  // from a fresh start
 }
 
+/// Pays what is done.
+class Payer final : public Environment {
+ public:
+  EnvironmentSpec spec() const override {
+    EnvironmentSpec spec;
+    spec.name = "payer";
+    spec.actions = ActionSpace::box(-100.0, 100.0);
+    spec.action_names = {"pay"};
+    return spec;
+  }
+  void reset(Draws&, Percept&) override {}
+  void step(const Eigen::Ref<const VectorXd>& action, Draws&, Percept& percept) override {
+    percept.reward = action[0];
+  }
+};
+
+TEST(Simulation, ALargeLossIsDivergenceAndALargeGainIsNot) {
+  Payer payer;
+  Simulation simulation(payer, 0);
+  Constant gain(100.0), loss(-100.0);
+  const RolloutOptions options{.steps = 5, .divergence_limit = 10.0};
+  EXPECT_FALSE(simulation.run(gain, options).diverged);
+  EXPECT_TRUE(simulation.run(loss, options).diverged);
+}
+
 TEST(Simulation, BadInputIsNamed) {
   toy::Countdown environment(2);
   Simulation simulation(environment, 0);

@@ -5,13 +5,14 @@
 
 #include <Eigen/Eigenvalues>
 
+#include <waggle/error.h>
+
 #ifdef WAGGLE_WITH_LAPACK
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <waggle/error.h>
 #else
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <Eigen/SVD>
@@ -37,6 +38,9 @@ void dtpqrt_(const int* m, const int* n, const int* l, const int* nb, double* a,
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
             const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
             const double* beta, double* c, const int* ldc);
+void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,
+            const double* a, const int* lda, const double* beta, double* c, const int* ldc);
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
             const int* ldb, int* info);
 double dlange_(const char* norm, const int* m, const int* n, const double* a, const int* lda,
@@ -157,6 +161,24 @@ void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<con
   dgemm_("N", "T", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(), &p);
 }
 
+void add_square(const Eigen::Ref<const MatrixXd>& a, MatrixXd& c) {
+  const auto lock = guard();
+  const int p = static_cast<int>(c.rows());
+  const int m = static_cast<int>(a.cols());
+  const int stride = static_cast<int>(a.outerStride());
+  const double one = 1.0;
+  dsyrk_("L", "N", &p, &m, &one, a.data(), &stride, &one, c.data(), &p);
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+}
+
+PositiveSolver::PositiveSolver(MatrixXd matrix) : factor_(std::move(matrix)) {
+  const auto lock = guard();
+  const int n = static_cast<int>(factor_.rows());
+  int info = 0;
+  dpotrf_("L", &n, factor_.data(), &n, &info);
+  if (info != 0) throw Error("a matrix is not positive definite: a larger ridge makes it so");
+}
+
 LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
   const auto lock = guard();
   const int n = static_cast<int>(matrix.rows());
@@ -224,6 +246,19 @@ void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<con
   c.noalias() += a * b.transpose();
 }
 
+void add_square(const Eigen::Ref<const MatrixXd>& a, MatrixXd& c) {
+  c.selfadjointView<Eigen::Lower>().rankUpdate(a);
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+}
+
+PositiveSolver::PositiveSolver(MatrixXd matrix) {
+  const Eigen::LLT<MatrixXd> llt(matrix);
+  if (llt.info() != Eigen::Success) {
+    throw Error("a matrix is not positive definite: a larger ridge makes it so");
+  }
+  factor_ = llt.matrixL();
+}
+
 LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
   const Eigen::PartialPivLU<MatrixXd> lu(matrix);
   return {lu.solve(right), lu.rcond()};
@@ -239,6 +274,13 @@ ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
 void leave_threads_to_caller() {}
 
 #endif
+
+MatrixXd PositiveSolver::solve(MatrixXd right) const {
+  const auto lower = factor_.triangularView<Eigen::Lower>();
+  lower.solveInPlace(right);
+  lower.transpose().solveInPlace(right);
+  return right;
+}
 
 SymmetricEigen symmetric_eigen(const MatrixXd& matrix) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);

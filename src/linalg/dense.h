@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include <Eigen/Core>
 
 /// Dense decompositions. The one room that may call LAPACK; without it, Eigen does the same work.
@@ -45,6 +47,23 @@ class TriangularUpdate {
 /// c += a · bᵀ for a (p × m), b (q × m), c (p × q).
 void add_outer_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
                        const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::MatrixXd& c);
+
+/// c += a · aᵀ for a (p × m), c (p × p) and symmetric.
+void add_square(const Eigen::Ref<const Eigen::MatrixXd>& a, Eigen::MatrixXd& c);
+
+/// Solves matrix · x = right for a symmetric positive definite matrix, any number of times.
+class PositiveSolver {
+ public:
+  /// Throws Error if the matrix is not positive definite to working precision.
+  explicit PositiveSolver(Eigen::MatrixXd matrix);
+  Eigen::MatrixXd solve(Eigen::MatrixXd right) const;
+
+ private:
+  Eigen::MatrixXd factor_;  // lower triangular
+};
+inline Eigen::MatrixXd solve_positive(Eigen::MatrixXd matrix, const Eigen::MatrixXd& right) {
+  return PositiveSolver(std::move(matrix)).solve(right);
+}
 
 /// Solves matrix · x = right for a square matrix and any number of right sides, and estimates 1 /
 /// (‖matrix‖₁ ‖matrix⁻¹‖₁), which is 0 if it is singular to working precision; x is then not to be

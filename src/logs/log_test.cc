@@ -193,6 +193,10 @@ TEST_F(LogFile, WhatIsWrittenReadsBackBitForBit) {
   EXPECT_EQ(log.episodes(), whole.episodes());
   EXPECT_EQ(log.spec().actions.lower, spec.actions.lower);
   expect_identical(read_log(path, LogOptions::of(spec)).trajectory, whole);
+  // Every episode has a number of its own, which alone tells where one was cut off.
+  LogOptions by_number = LogOptions::of(spec);
+  by_number.truncated.clear();
+  expect_identical(read_log(path, by_number).trajectory, whole);
 
   LogWriter writer(folder_.path("parts.csv"), spec);
   TrajectoryChunks parts(whole, 777);

@@ -124,6 +124,10 @@ TEST(MemoryCapacity, ADelayLineRemembersItsLengthAndNoMore) {
   EXPECT_LT((memory.capacity.topRows(5).array() - 1.0).abs().maxCoeff(), 1e-12);
   EXPECT_LT(memory.capacity.bottomRows(7).maxCoeff(), 0.02);
   EXPECT_NEAR(memory.total, 5.0, 0.03);
+  // A washout shorter than the longest delay would ask for inputs from before the first.
+  const MemoryCapacity hurried = measure_memory(line, {.delays = 12, .washout = 1});
+  EXPECT_EQ(hurried.options.washout, 12);
+  EXPECT_NEAR(hurried.total, 5.0, 0.03);
 }
 
 TEST(MemoryCapacity, ALinearRotationRemembersAlmostAllItsUnitsCan) {

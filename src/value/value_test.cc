@@ -12,6 +12,7 @@
 #include "plain_learner.h"
 #include "random_numbers.h"
 #include "toy.h"
+#include "value/equations.h"
 
 namespace waggle {
 namespace {
@@ -112,8 +113,80 @@ TEST_P(EveryMethod, ScalingRewardsScalesValues) {
   EXPECT_LT((100.0 * w - w_hundred).norm(), 1e-8 * w_hundred.norm());
 }
 
+TEST_P(EveryMethod, AWeightIsSoManyCopiesOfItsRow) {
+  RandomNumbers numbers;
+  const EchoStateNetwork reservoir(plain_reservoir(6), 2);
+  const ValueOptions options{.discount = 0.7, .method = GetParam(), .solve = {.ridge = 1e-3}};
+  Trajectory none(1, 1);
+  TrajectoryChunks source(none);
+  ValueEquations weighted(reservoir, options, source, {}), repeated(reservoir, options, source, {});
+  for (int k = 0; k < 40; ++k) {
+    const VectorXd state = numbers.vector(6), next = numbers.vector(6);
+    const double reward = numbers.vector(1)[0];
+    const int copies = 1 + k % 4;
+    const bool terminated = k == 10;
+    weighted.add({.state = state,
+                  .reward = reward,
+                  .next = next,
+                  .terminated = terminated,
+                  .weight = static_cast<double>(copies)});
+    for (int i = 0; i < copies; ++i) {
+      repeated.add({.state = state, .reward = reward, .next = next, .terminated = terminated});
+    }
+  }
+  ValueFit once, often;
+  weighted.solve(once);
+  repeated.solve(often);
+  EXPECT_LT((once.weights - often.weights).norm(), 1e-9 * often.weights.norm());
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
                          testing::Values(Method::bellman_residual, Method::lstd));
+
+TEST(Lstd, NoRidgeShrinksTheConstant) {
+  // A reward of 1 for ever is worth 1/(1−γ), whatever else is seen and however strong the ridge.
+  RandomNumbers numbers;
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 200; ++k) trajectory.append(1.0, numbers.vector(1), numbers.vector(1));
+  for (const Index members : {1, 3}) {
+    ReservoirOptions options = plain_reservoir(4);
+    options.direct_inputs = true;
+    const EchoStateNetwork reservoir(options, 2, members);
+    const ValueFit fit =
+        fit_value(reservoir, {.reward = false, .observation_size = 1}, trajectory,
+                  {.discount = 0.9, .solve = {.ridge = 3.0, .scale = RidgeScale::relative}});
+    const VectorXd expected = 10.0 * VectorXd::Unit(reservoir.units(), reservoir.units() - 1);
+    EXPECT_LT((fit.weights - expected).norm(), 1e-3) << members;
+  }
+}
+
+TEST(Lstd, TheRidgeIsChosenWhereverTheWashoutLeavesEnoughRowsForFolds) {
+  // One row of each episode is left. Blocks made for all rows would hold them all in one fold.
+  RandomNumbers numbers;
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 12 * 31; ++k) {
+    trajectory.append(numbers.vector(1)[0], numbers.vector(1), numbers.vector(1),
+                      k % 31 == 30 ? EpisodeEnd::truncated : EpisodeEnd::none);
+  }
+  const EchoStateNetwork reservoir(plain_reservoir(3), 2);
+  const ValueFit fit = fit_value(reservoir, {.reward = false, .observation_size = 1}, trajectory,
+                                 {.solve = {}, .washout = 30});
+  EXPECT_EQ(fit.diagnostics.samples, 12);
+  EXPECT_FALSE(fit.diagnostics.ridge_path.empty());
+}
+
+TEST(Lstd, ARidgeThatNothingCanBeChosenByIsModerate) {
+  RandomNumbers numbers;
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < 31; ++k) {
+    trajectory.append(numbers.vector(1)[0], numbers.vector(1), numbers.vector(1));
+  }
+  const EchoStateNetwork reservoir(plain_reservoir(3), 2);
+  const ValueFit fit = fit_value(reservoir, {.reward = false, .observation_size = 1}, trajectory,
+                                 {.solve = {}, .washout = 30});  // a single row
+  EXPECT_TRUE(fit.diagnostics.ridge_path.empty());
+  EXPECT_NEAR(fit.diagnostics.relative_ridge, 1e-3, 1e-12);
+}
 
 TEST(Lstd, TracesSolveTheirOwnEquation) {
   RandomNumbers numbers;

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/history.h>
+#include <waggle/reservoir.h>
+
+/// Predictive states: what of a memory is worth keeping is what predicts the future.
+///
+///     memory        m_k                          a fixed random network and delay lines
+///     (history.h) prediction    s_k = P m_k                  ridge regression of the future on it:
+///     a filter after-state   u(h, a) ≈ s_{k+1}            ridge regression, affine in the action
+///     value         Q(h, a) = r̂(h, a) + Wᵀφ(u)   fitted iteration on random features of u
+///
+/// Three linear solves; docs/predictive.md explains them.
+namespace waggle {
+
+/// How predictive states and the value on them are fitted. The network of the memory is drawn by
+/// FitOptions::reservoir.
+struct PredictiveOptions {
+  Eigen::Index frames = 3;      ///< inputs before the last that are remembered exactly
+  Eigen::Index seen = 0;        ///< and what was seen that many steps further back
+  Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
+  double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
+  double ridge = 1e-3;          ///< of the predictions, relative as those below
+  Eigen::Index layer = 200;     ///< random features the second layer has; 0: there is none
+  Eigen::Index dynamics = 200;  ///< random features the after-state has
+  double dynamics_ridge = 1e-4;
+  Eigen::Index features = 600;  ///< random features the value has
+  double length_scale = 0.7;    ///< over which they bend, in deviations of the state
+  double value_ridge = 1e-4;
+  int averaged = 4;                  ///< last fits whose values are averaged
+  Eigen::Index value_rows = 40'000;  ///< that the value is fitted to at most, evenly spread
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// What was predicted, and how well: R² of rows not fitted to.
+struct PredictionQuality {
+  std::vector<Eigen::Index> horizons;
+  std::vector<std::string> names;  ///< of what is predicted
+  Eigen::MatrixXd explained;       ///< horizons × names; NaN where nothing varies
+  double reward_model = 0.0;       ///< share of the reward's variance that only r̂ explains
+
+  /// Whether anything is predicted better than by its mean.
+  bool any() const;
+};
+
+/// max(V s + b, 0): random directions and where they bend.
+struct RectifiedFeatures {
+  Eigen::MatrixXd directions;  ///< V
+  Eigen::VectorXd offsets;     ///< b
+
+  Eigen::Index size() const { return offsets.size(); }
+  /// out = the features of every column of s.
+  void write(const Eigen::Ref<const Eigen::MatrixXd>& s, Eigen::Ref<Eigen::MatrixXd> out) const;
+};
+
+/// What one fit has found out, for a memory of size n and actions of c channels v (the numbers of
+/// an action, or the one-hot code of a choice):
+///
+///     s¹ = first · m
+///     s  = second · (m, layer(s¹)),  q numbers        (or s¹ where there is no second layer)
+///     u  = base · dynamics(s) + Σ_{i=0…c} v_i A_i (1, s),   v_0 = 1
+///     r̂  = vᵀ reward m + Σ_ij bends_ij max(v_i − knots_ij, 0)
+struct PredictiveHead {
+  Eigen::MatrixXd first;       ///< q₁ × n
+  RectifiedFeatures layer;     ///< of s¹
+  Eigen::MatrixXd second;      ///< q × (n + layer), or empty
+  RectifiedFeatures dynamics;  ///< of s
+  Eigen::MatrixXd base;        ///< q × dynamics
+  Eigen::MatrixXd drift;       ///< q × (1 + c)(1 + q): A_0, A_1, …, A_c
+  Eigen::MatrixXd reward;      ///< c × n, or empty
+  Eigen::MatrixXd knots;       ///< c × any number, or empty
+  Eigen::MatrixXd bends;       ///< as knots
+  RectifiedFeatures value;     ///< of u
+
+  Eigen::Index size() const { return base.rows(); }  ///< q
+  bool has_reward() const { return reward.size() > 0 || knots.size() > 0; }
+  /// The features of u that the value is linear in: 1, u and `value`.
+  Eigen::Index features() const { return 1 + size() + value.size(); }
+};
+
+/// A memory and what one or several fits have made of it, as a reservoir system. Its state is
+///
+///     (m_k, the channels of a_k, u of every head, r̂)
+///
+/// and its features are r̂ and, for every head, (1, u, max(Vu + b, 0)); so the value is linear in
+/// them, the weight of r̂ is 1, and averaging the values of several fits is one weight vector.
+/// Immutable.
+class PredictiveNetwork final : public ReservoirSystem {
+ public:
+  /// Throws Error, naming the part, if there is no head, sizes differ or a number is not finite.
+  PredictiveNetwork(HistoryMemory memory, std::vector<PredictiveHead> heads);
+
+  Eigen::Index units() const override { return units_; }
+  Eigen::Index inputs() const override { return memory_.layout().size(); }
+  void step(const Eigen::Ref<const Eigen::VectorXd>& x, const Eigen::Ref<const Eigen::VectorXd>& z,
+            Eigen::Ref<Eigen::VectorXd> next) const override;
+  Eigen::Index features() const override { return features_; }
+  void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                    Eigen::Ref<Eigen::MatrixXd> out) const override;
+  Eigen::Index constant_feature() const override { return 1; }
+
+  const HistoryMemory& memory() const { return memory_; }
+  const std::vector<PredictiveHead>& heads() const { return heads_; }
+  /// c, the channels of an action.
+  Eigen::Index channels() const { return memory_.layout().action_channels(); }
+
+  // In pieces, for whoever tries many actions from one history.
+
+  /// m = m_k from the state x_k and z with any action in it.
+  void remember(const Eigen::Ref<const Eigen::VectorXd>& x,
+                const Eigen::Ref<const Eigen::VectorXd>& z, Eigen::Ref<Eigen::VectorXd> m) const;
+  /// s of one head, for every column of m.
+  Eigen::MatrixXd predictive_state(std::size_t head,
+                                   const Eigen::Ref<const Eigen::MatrixXd>& m) const;
+
+ private:
+  HistoryMemory memory_;
+  std::vector<PredictiveHead> heads_;
+  Eigen::Index units_ = 0;
+  Eigen::Index features_ = 0;
+};
+
+/// s of a head, for every column of m.
+Eigen::MatrixXd predictive_state(const PredictiveHead& head,
+                                 const Eigen::Ref<const Eigen::MatrixXd>& m);
+/// u as an affine function of the action, at one s: columns u_0, u_1 … u_c with
+/// u = u_0 + Σ v_i u_i.
+void after_state(const PredictiveHead& head, const Eigen::Ref<const Eigen::VectorXd>& s,
+                 Eigen::Ref<Eigen::MatrixXd> out);
+
+}  // namespace waggle

@@ -1,0 +1,184 @@
+#include "control/predictive_value.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "reservoir/kernels.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+class PredictiveValue final : public ActionValue {
+ public:
+  PredictiveValue(std::shared_ptr<const ReservoirSystem> owner, const PredictiveNetwork& network)
+      : owner_(std::move(owner)),
+        network_(network),
+        channels_(network.channels()),
+        memory_(VectorXd::Zero(network.memory().size())),
+        known_(VectorXd::Zero(network.inputs())),
+        reward_slopes_(VectorXd::Zero(channels_)),
+        slopes_(VectorXd::Zero(channels_)),
+        features_(MatrixXd::Zero(network.features(), 1)),
+        next_(VectorXd::Zero(network.units())) {
+    Index units = 0;
+    Index after = 0;
+    Index bends = 0;
+    for (const PredictiveHead& head : network.heads()) {
+      units += head.value.size();
+      after += head.size();
+      bends += head.knots.cols();
+    }
+    // All heads' features stand in one line, with room for the bends of the reward model.
+    base_.setZero(units + bends);
+    directions_.setZero(units + bends, channels_);
+    bend_weights_.setZero(units + bends);
+    shifted_ = base_;
+    affine_.setZero(after, 1 + channels_);
+    units_ = units;
+    maximiser_ = std::make_unique<PiecewiseLinearMaximiser>(units + bends);
+  }
+
+  void set_weights(const Ref<const VectorXd>& weights) override { weights_ = weights; }
+
+  void prepare(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z) override {
+    known_ = z;
+    const HistoryMemory& memory = network_.memory();
+    known_.segment(memory.layout().action_offset(), channels_) =
+        x.segment(memory.size(), channels_);
+    memory.step(x.head(memory.size()), known_, memory_);
+    const auto heads = static_cast<double>(network_.heads().size());
+    constant_ = 0.0;
+    slopes_.setZero();
+    reward_slopes_.setZero();
+    Index unit = 0;
+    Index row = 0;
+    Index feature = 1;
+    for (const PredictiveHead& head : network_.heads()) {
+      const Index q = head.size();
+      const Index n = head.value.size();
+      auto affine = affine_.middleRows(row, q);
+      after_state(head, predictive_state(head, memory_), affine);
+      base_.segment(unit, n) = head.value.directions * affine.col(0) + head.value.offsets;
+      directions_.middleRows(unit, n).noalias() =
+          head.value.directions * affine.rightCols(channels_);
+      bend_weights_.segment(unit, n) = weights_.segment(feature + 1 + q, n);
+      const auto straight = weights_.segment(feature + 1, q);
+      constant_ += weights_[feature] + straight.dot(affine.col(0));
+      slopes_ += affine.rightCols(channels_).transpose() * straight;
+      if (head.reward.size() > 0) reward_slopes_ += head.reward * memory_ / heads;
+      unit += n;
+      row += q;
+      feature += head.features();
+    }
+  }
+
+  void step(const Ref<const VectorXd>& channels, Ref<VectorXd> next) override {
+    const Index n = memory_.size();
+    next.head(n) = memory_;
+    next.segment(n, channels_) = channels;
+    next.segment(n + channels_, affine_.rows()) =
+        affine_.col(0) + affine_.rightCols(channels_) * channels;
+    next[next.size() - 1] = reward(channels);
+  }
+
+  double of_state(const Ref<const VectorXd>& state) override {
+    network_.map_features(state, features_);
+    return weights_.dot(features_.col(0));
+  }
+
+  double at(const Ref<const VectorXd>& channels) override {
+    shifted_.head(units_) = base_.head(units_);
+    for (Index i = 0; i < channels_; ++i) {
+      if (channels[i] != 0.0)
+        shifted_.head(units_) += directions_.col(i).head(units_) * channels[i];
+    }
+    return constant_ + slopes_.dot(channels) + weights_[0] * reward(channels) +
+           bend_weights_.head(units_).dot(shifted_.head(units_).cwiseMax(0.0));
+  }
+
+  bool is_piecewise_linear() const override { return true; }
+
+  Maximum maximise_along(Index channel, const VectorXd& channels, double lower, double upper,
+                         double half_width) override {
+    VectorXd& b = shifted_;
+    b.head(units_) = base_.head(units_);
+    double constant = constant_;
+    for (Index i = 0; i < channels_; ++i) {
+      if (i == channel || channels[i] == 0.0) continue;
+      b.head(units_) += directions_.col(i).head(units_) * channels[i];
+      constant += slopes_[i] * channels[i];
+    }
+    // The reward model's own bends in this channel follow the features'.
+    const auto heads = static_cast<double>(network_.heads().size());
+    auto c = directions_.col(channel);
+    Index unit = units_;
+    double others = 0.0;
+    for (const PredictiveHead& head : network_.heads()) {
+      for (Index k = 0; k < head.knots.cols(); ++k, ++unit) {
+        b[unit] = -head.knots(channel, k);
+        c[unit] = 1.0;
+        bend_weights_[unit] = weights_[0] * head.bends(channel, k) / heads;
+      }
+      others += bent(head, channels, channel) / heads;
+    }
+    for (Index i = 0; i < channels_; ++i) {
+      if (i != channel) others += reward_slopes_[i] * channels[i];
+    }
+    return (*maximiser_)({.b = b,
+                          .c = c,
+                          .w = bend_weights_,
+                          .constant = constant + weights_[0] * others,
+                          .slope = slopes_[channel] + weights_[0] * reward_slopes_[channel],
+                          .lower = lower,
+                          .upper = upper,
+                          .half_width = half_width});
+  }
+
+ private:
+  /// Σ bends max(v − knots, 0) of a head, but for one channel.
+  static double bent(const PredictiveHead& head, const Ref<const VectorXd>& v, Index without) {
+    double sum = 0.0;
+    for (Index k = 0; k < head.knots.cols(); ++k) {
+      for (Index i = 0; i < v.size(); ++i) {
+        if (i != without) sum += head.bends(i, k) * std::max(v[i] - head.knots(i, k), 0.0);
+      }
+    }
+    return sum;
+  }
+  double reward(const Ref<const VectorXd>& v) const {
+    double sum = reward_slopes_.dot(v);
+    const auto heads = static_cast<double>(network_.heads().size());
+    for (const PredictiveHead& head : network_.heads()) sum += bent(head, v, -1) / heads;
+    return sum;
+  }
+
+  std::shared_ptr<const ReservoirSystem> owner_;
+  const PredictiveNetwork& network_;
+  Index channels_;
+  Index units_ = 0;  // of all heads' features
+  VectorXd weights_;
+  VectorXd memory_, known_;
+  VectorXd reward_slopes_, slopes_;
+  double constant_ = 0.0;
+  MatrixXd features_;
+  VectorXd next_;
+  VectorXd base_, shifted_, bend_weights_;
+  MatrixXd directions_;
+  MatrixXd affine_;  // u of all heads as affine functions of the action
+  std::unique_ptr<PiecewiseLinearMaximiser> maximiser_;
+};
+
+}  // namespace
+
+std::unique_ptr<ActionValue> predictive_value(std::shared_ptr<const ReservoirSystem> owner,
+                                              const PredictiveNetwork& network) {
+  return std::make_unique<PredictiveValue>(std::move(owner), network);
+}
+
+}  // namespace waggle

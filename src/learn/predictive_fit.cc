@@ -1,0 +1,205 @@
+#include "learn/predictive_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <waggle/random.h>
+
+#include "core/check.h"
+#include "prediction/dynamics_fit.h"
+#include "prediction/prediction_fit.h"
+#include "prediction/reward_fit.h"
+#include "value/fitted_iteration.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// The scaling of the inputs settles once so many times the first rows are there.
+constexpr Index kScaleGrowth = 4;
+
+/// Directions of standard deviation 1/scale in unit-variance coordinates, and normal offsets: most
+/// bend where the data is if the scale is below 1, few if it is large.
+RectifiedFeatures draw_features(Index count, Index inputs, double scale, std::uint64_t seed,
+                                std::uint64_t stream) {
+  RectifiedFeatures features{MatrixXd(count, inputs), VectorXd(count)};
+  const double factor = 1.0 / (scale * std::sqrt(static_cast<double>(inputs)));
+  Draws draws = Random(seed).at(Purpose::features, stream);
+  for (Index i = 0; i < count; ++i) {
+    for (Index j = 0; j < inputs; ++j) features.directions(i, j) = factor * draws.normal();
+    features.offsets[i] = draws.normal();
+  }
+  return features;
+}
+
+}  // namespace
+
+PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options)
+    : layout_(layout), options_(options) {
+  options.predictive->validate();
+  drawn_.emplace(options.reservoir, layout.size(), 1);
+}
+
+void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary) {
+  if (settled_) return;
+  scaling_ = options_.standardise ? measure_inputs(layout_, experience)
+                                  : InputScaling::none(layout_.size());
+  if (first_rows_ == 0) first_rows_ = summary.rows;
+  settled_ = summary.rows >= kScaleGrowth * first_rows_;
+  remembered_ = std::make_unique<RememberedExperience>(
+      HistoryMemory(drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames,
+                    options_.predictive->seen));
+  fits_.clear();
+}
+
+PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
+                                           const ExperienceSummary& summary, bool judge) {
+  const PredictiveOptions& options = *options_.predictive;
+  const std::uint64_t seed = options_.reservoir.seed;
+  const auto stream = [this](int which) { return static_cast<std::uint64_t>(4 * count_ + which); };
+  const HistoryMemory& memory = remembered_->memory();
+  const Index seen = memory.seen_size();
+  const PredictionFitOptions fit = {
+      .ridge = options.ridge,
+      .dimensions = std::min(options.dimensions, std::max<Index>(2, 2 * seen)),
+      .smallest = options.smallest,
+      .reward_mean = summary.ranges.mean[0],
+      .reward_deviation = summary.ranges.deviation[0]};
+  PredictiveHead head;
+  {
+    PredictionSums sums(memory, memory.size(), fit);
+    remembered_->for_each(experience, [&](const RememberedRows& rows) {
+      sums.add(rows, rows.memory.leftCols(rows.count));
+    });
+    head.first = sums.solve();
+    if (judge && options.layer == 0) quality_.explained = sums.cross_validated();
+  }
+  if (options.layer > 0) {
+    head.layer = draw_features(options.layer, head.first.rows(), 1.0, seed, stream(0));
+    const Index n = memory.size();
+    PredictionSums sums(memory, n + options.layer, fit);
+    MatrixXd x(n + options.layer, 0);
+    remembered_->for_each(experience, [&](const RememberedRows& rows) {
+      x.resize(Eigen::NoChange, rows.count);
+      x.topRows(n) = rows.memory.leftCols(rows.count);
+      head.layer.write(head.first * x.topRows(n), x.bottomRows(options.layer));
+      sums.add(rows, x);
+    });
+    head.second = sums.solve();
+    if (judge) quality_.explained = sums.cross_validated();
+  }
+  const Index q = head.second.size() > 0 ? head.second.rows() : head.first.rows();
+  head.dynamics = draw_features(options.dynamics, q, 1.0, seed, stream(1));
+  head.value = draw_features(options.features, q, options.length_scale, seed, stream(2));
+  return head;
+}
+
+void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary& summary,
+                           const ActionSpace& actions, bool judge,
+                           const std::function<bool()>& go_on) {
+  const PredictiveOptions& options = *options_.predictive;
+  remember(experience, summary);
+  PredictiveHead head = draw_head(experience, summary, judge);
+  const Transitions transitions =
+      gather(*remembered_, experience, head, summary.rows, options.value_rows);
+  require(transitions.count() > 0,
+          "no row is followed by another of its episode: there is nothing "
+          "to learn from");
+  fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
+  const double reward_model =
+      fit_reward_model(*remembered_, experience, transitions, actions, head);
+  if (judge) quality_.reward_model = reward_model;
+
+  ValueSteps steps{.after = after_states(head, transitions),
+                   .reward = transitions.reward,
+                   .terminated = transitions.terminated,
+                   .next = next_after_states(head, transitions),
+                   .expected = {},
+                   .next_reward = {},
+                   .knots = head.knots,
+                   .bends = head.bends};
+  if (head.has_reward()) {
+    ExpectedRewards rewards = expected_rewards(*remembered_, experience, transitions, head);
+    steps.expected = std::move(rewards.expected);
+    steps.next_reward = std::move(rewards.next);
+  }
+  // Rewards enter as (r − offset) / unit, so that neither their unit nor, where nothing ends, their
+  // zero matters.
+  const bool ends = summary.terminated > 0;
+  const double unit = summary.ranges.deviation[0] > 0.0
+                          ? std::exp2(std::round(std::log2(summary.ranges.deviation[0])))
+                          : 1.0;
+  const double offset = ends || !options_.centre_rewards ? 0.0 : summary.ranges.mean[0];
+  const double discount = options_.value.discount;
+  const double lasting = offset / (1.0 - discount);
+  steps.reward = (steps.reward.array() - offset) / unit;
+  steps.expected /= unit;
+  steps.next_reward /= unit;
+  steps.bends /= unit;
+  FittedIterationOptions iteration = {.discount = discount, .ridge = options.value_ridge};
+  iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(), discount, ends);
+  iteration.sweeps = std::max(1, options_.sweeps);
+  // Where values were found before, from there on.
+  VectorXd start = VectorXd::Zero(steps.rows());
+  if (value_.size() > 0) {
+    const double typical = value_.mean();
+    for (Index i = 0; i < start.size(); ++i) {
+      const Index row = transitions.rows[static_cast<std::size_t>(i)] + 1;
+      start[i] = ((row < value_.size() ? value_[row] : typical) - lasting) / unit;
+    }
+  }
+  FittedIteration found =
+      iterate_value(steps, head.value, actions, std::move(start), iteration, go_on);
+  found.weights *= unit;
+  found.weights[0] += lasting;
+  value_ = VectorXd::Constant(summary.rows, unit * found.next_value.mean() + lasting);
+  for (Index i = 0; i < found.next_value.size(); ++i) {
+    value_[transitions.rows[static_cast<std::size_t>(i)] + 1] =
+        unit * found.next_value[i] + lasting;
+  }
+  sweeps_ = found.sweeps;
+  converged_ = found.converged;
+  diagnostics_.samples = steps.rows();
+  diagnostics_.features = head.features();
+  diagnostics_.rank = head.features();
+  diagnostics_.ridge = options.value_ridge;
+  diagnostics_.residual = unit * found.residual;
+
+  fits_.push_back({std::move(head), std::move(found.weights)});
+  while (std::ssize(fits_) > options.averaged) fits_.pop_front();
+  ++count_;
+  state_.resize(remembered_->memory().size() + layout_.action_channels());
+  state_ << remembered_->memory_at_end(), remembered_->channels_at_end();
+}
+
+void PredictiveFitter::fill(Model& model) const {
+  if (fits_.empty()) return;
+  std::vector<PredictiveHead> heads;
+  Index features = 1;
+  for (const Fitted& fit : fits_) {
+    heads.push_back(fit.head);
+    features += fit.weights.size();
+  }
+  VectorXd weights(features);
+  weights[0] = 1.0;
+  Index at = 1;
+  for (const Fitted& fit : fits_) {
+    weights.segment(at, fit.weights.size()) = fit.weights / static_cast<double>(fits_.size());
+    at += fit.weights.size();
+  }
+  auto network = std::make_shared<const PredictiveNetwork>(remembered_->memory(), std::move(heads));
+  model.state = VectorXd::Zero(network->units());
+  model.state.head(state_.size()) = state_;
+  model.controller.reservoir = std::move(network);
+  model.controller.weights = std::move(weights);
+  model.scaling = scaling_;
+  model.diagnostics = diagnostics_;
+  model.predictions = quality_;
+}
+
+}  // namespace waggle

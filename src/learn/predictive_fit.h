@@ -1,0 +1,58 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <waggle/model.h>
+#include <waggle/predictive.h>
+
+#include "prediction/remembered.h"
+
+namespace waggle {
+
+/// Fits predictive states and a value on them, again and again as experience grows. What is
+/// remembered of old rows is kept, the values last found are where the next fit starts, and the
+/// last few fits are averaged.
+class PredictiveFitter {
+ public:
+  /// Throws Error for bad options.
+  PredictiveFitter(const InputLayout& layout, const FitOptions& options);
+
+  /// Fits to all there is. `experience` begins with the rows of the last call. False asks `go_on`
+  /// for the end; what was found so far is then kept if there is anything.
+  void fit(TrajectorySource& experience, const ExperienceSummary& summary,
+           const ActionSpace& actions, bool judge, const std::function<bool()>& go_on);
+
+  /// What was found, for a model: the network, the weights, the state after the last row, the
+  /// scaling, the diagnostics and how well the future is predicted.
+  void fill(Model& model) const;
+
+ private:
+  void remember(TrajectorySource& experience, const ExperienceSummary& summary);
+  PredictiveHead draw_head(TrajectorySource& experience, const ExperienceSummary& summary,
+                           bool judge);
+
+  InputLayout layout_;
+  FitOptions options_;
+  std::optional<EchoStateNetwork> drawn_;
+  InputScaling scaling_;
+  Eigen::Index first_rows_ = 0;  // at the first fit
+  bool settled_ = false;         // the scaling is not measured again
+  std::unique_ptr<RememberedExperience> remembered_;
+  struct Fitted {
+    PredictiveHead head;
+    Eigen::VectorXd weights;
+  };
+  std::deque<Fitted> fits_;
+  int count_ = 0;          // of fits made, for the draws
+  Eigen::VectorXd value_;  // V at every row, as last found
+  Eigen::VectorXd state_;  // after the last row: memory and the action's channels
+  FitDiagnostics diagnostics_;
+  PredictionQuality quality_;
+  int sweeps_ = 0;
+  bool converged_ = false;
+};
+
+}  // namespace waggle

@@ -1,0 +1,142 @@
+#include "prediction/dynamics_fit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "linalg/dense.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kStretch = 256;  // rows that are kept or left out together
+
+/// dynamics(s) over (1, s) v_i for every i: the regressors of the after-state.
+MatrixXd regressors(const PredictiveHead& head, const Ref<const MatrixXd>& s,
+                    const Ref<const MatrixXd>& factors) {
+  const Index features = head.dynamics.size();
+  const Index q = s.rows();
+  MatrixXd result(features + factors.rows() * (1 + q), s.cols());
+  head.dynamics.write(s, result.topRows(features));
+  for (Index i = 0; i < factors.rows(); ++i) {
+    auto block = result.middleRows(features + i * (1 + q), 1 + q);
+    block.row(0) = factors.row(i);
+    block.bottomRows(q) = s.array().rowwise() * factors.row(i).array();
+  }
+  return result;
+}
+
+}  // namespace
+
+Transitions gather(RememberedExperience& experience, TrajectorySource& source,
+                   const PredictiveHead& head, Index rows, Index most) {
+  const Index stretches = (rows + kStretch - 1) / kStretch;
+  const Index wanted = std::min(stretches, std::max<Index>(1, most / kStretch));
+  const auto is_kept = [&](Index row) {
+    const Index stretch = row / kStretch;
+    return (stretch + 1) * wanted / stretches != stretch * wanted / stretches;
+  };
+  Transitions result;
+  Index capacity = 0;
+  experience.for_each(source, [&](const RememberedRows& window) {
+    const MatrixXd s = predictive_state(head, window.memory.leftCols(window.columns));
+    if (result.count() + window.count > capacity) {
+      capacity = 2 * (result.count() + window.count);
+      result.state.conservativeResize(s.rows(), capacity);
+      result.next.conservativeResize(s.rows(), capacity);
+      result.channels.conservativeResize(window.channels.rows(), capacity);
+      result.reward.conservativeResize(capacity);
+    }
+    for (Index i = 0; i < window.count; ++i) {
+      if (window.following[static_cast<std::size_t>(i)] == 0 || !is_kept(window.first + i)) {
+        continue;
+      }
+      const Index at = result.count();
+      result.state.col(at) = s.col(i);
+      result.next.col(at) = s.col(i + 1);
+      result.channels.col(at) = window.channels.col(i);
+      result.reward[at] = window.rewards[i + 1];
+      result.terminated.push_back(window.ends[static_cast<std::size_t>(i) + 1] ==
+                                  EpisodeEnd::terminated);
+      result.rows.push_back(window.first + i);
+    }
+  });
+  const Index count = result.count();
+  result.state.conservativeResize(Eigen::NoChange, count);
+  result.next.conservativeResize(Eigen::NoChange, count);
+  result.channels.conservativeResize(Eigen::NoChange, count);
+  result.reward.conservativeResize(count);
+  return result;
+}
+
+void fit_after_state(const Transitions& transitions, const InputLayout& layout,
+                     const InputScaling& scaling, double ridge, PredictiveHead& head) {
+  const Index q = transitions.state.rows();
+  const Index c = layout.action_channels();
+  const Index features = head.dynamics.size();
+  // A choice has a law of its own for each; a quantity shifts one law.
+  const bool discrete = layout.choices > 0;
+  const Index first = discrete ? 1 : 0;
+  MatrixXd factors(1 + c - first, transitions.count());
+  if (discrete) {
+    factors = transitions.channels;
+  } else {
+    factors.row(0).setOnes();
+    for (Index i = 0; i < c; ++i) {
+      const Index channel = layout.action_offset() + i;
+      factors.row(1 + i) =
+          (transitions.channels.row(i).array() - scaling.mean[channel]) / scaling.spread[channel];
+    }
+  }
+  const MatrixXd x = regressors(head, transitions.state, factors);
+  MatrixXd gram = MatrixXd::Zero(x.rows(), x.rows());
+  linalg::add_square(x, gram);
+  gram.diagonal().array() += ridge * gram.trace() / static_cast<double>(gram.rows()) + 1e-300;
+  MatrixXd cross = MatrixXd::Zero(x.rows(), q);
+  linalg::add_outer_product(x, transitions.next, cross);
+  const MatrixXd solved = linalg::solve_positive(std::move(gram), cross).transpose();
+  head.base = solved.leftCols(features);
+  head.drift.setZero(q, (1 + c) * (1 + q));
+  head.drift.rightCols(solved.cols() - features) = solved.rightCols(solved.cols() - features);
+  if (discrete) return;
+  // In the action's own unit and zero.
+  for (Index i = 0; i < c; ++i) {
+    const Index channel = layout.action_offset() + i;
+    auto block = head.drift.middleCols((1 + i) * (1 + q), 1 + q);
+    block /= scaling.spread[channel];
+    head.drift.leftCols(1 + q) -= scaling.mean[channel] * block;
+  }
+}
+
+MatrixXd next_after_states(const PredictiveHead& head, const Transitions& transitions) {
+  const Index q = head.size();
+  const Index blocks = head.drift.cols() / (1 + q);
+  MatrixXd features(head.dynamics.size(), transitions.count());
+  head.dynamics.write(transitions.next, features);
+  MatrixXd result(q * blocks, transitions.count());
+  for (Index i = 0; i < blocks; ++i) {
+    const auto drift = head.drift.middleCols(i * (1 + q), 1 + q);
+    auto rows = result.middleRows(i * q, q);
+    rows.noalias() = drift.rightCols(q) * transitions.next;
+    rows.colwise() += drift.col(0);
+  }
+  result.topRows(q).noalias() += head.base * features;
+  return result;
+}
+
+MatrixXd after_states(const PredictiveHead& head, const Transitions& transitions) {
+  const Index c = transitions.channels.rows();
+  MatrixXd factors(1 + c, transitions.count());
+  factors.row(0).setOnes();
+  factors.bottomRows(c) = transitions.channels;
+  MatrixXd coefficients(head.size(), head.base.cols() + head.drift.cols());
+  coefficients << head.base, head.drift;
+  return coefficients * regressors(head, transitions.state, factors);
+}
+
+}  // namespace waggle

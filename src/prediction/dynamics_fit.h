@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/predictive.h>
+#include <waggle/scaling.h>
+
+#include "prediction/remembered.h"
+
+namespace waggle {
+
+/// Steps of an experience in terms of a head's predictive state, as many as are kept.
+struct Transitions {
+  Eigen::MatrixXd state;           ///< s_k, q × count
+  Eigen::MatrixXd next;            ///< s_{k+1}
+  Eigen::MatrixXd channels;        ///< of a_k
+  Eigen::VectorXd reward;          ///< r_{k+1}
+  std::vector<bool> terminated;    ///< whether row k+1 terminated its episode
+  std::vector<Eigen::Index> rows;  ///< k
+
+  Eigen::Index count() const { return static_cast<Eigen::Index>(rows.size()); }
+};
+
+/// Walks along an experience and gathers its transitions, at most about `most` of `rows` in all:
+/// where there are more, evenly spread stretches of them.
+Transitions gather(RememberedExperience& experience, TrajectorySource& source,
+                   const PredictiveHead& head, Eigen::Index rows, Eigen::Index most);
+
+/// Fills in base and drift of a head, whose dynamics are drawn: ridge regression of s_{k+1} on
+/// dynamics(s_k) and (1, s_k) times the action's channels.
+void fit_after_state(const Transitions& transitions, const InputLayout& layout,
+                     const InputScaling& scaling, double ridge, PredictiveHead& head);
+
+/// u of every transition, at the action taken.
+Eigen::MatrixXd after_states(const PredictiveHead& head, const Transitions& transitions);
+/// u at s_{k+1} as an affine function of the action: every column holds q × (1 + c) numbers.
+Eigen::MatrixXd next_after_states(const PredictiveHead& head, const Transitions& transitions);
+
+}  // namespace waggle

@@ -1,0 +1,194 @@
+#include "prediction/prediction_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <Eigen/Cholesky>
+
+#include "linalg/dense.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kLongest = kHorizons[kHorizonCount - 1];
+static_assert(kLongest <= RememberedRows::kLookahead);
+constexpr Index kFoldRows = 256;  // consecutive rows that belong to the same half
+
+/// The longest of the horizons that is known of a row, or −1.
+Index known_horizon(Index following) {
+  Index longest = -1;
+  for (Index h = 0; h < kHorizonCount; ++h) {
+    if (following >= kHorizons[h]) longest = h;
+  }
+  return longest;
+}
+
+}  // namespace
+
+PredictionSums::PredictionSums(const HistoryMemory& memory, Index features,
+                               const PredictionFitOptions& options)
+    : memory_(memory),
+      features_(features),
+      options_(options),
+      outputs_(memory.seen_size()),
+      reward_is_output_(!memory.layout().reward && options.reward_deviation > 0.0) {
+  if (reward_is_output_) ++outputs_;
+  for (Half& half : halves_) {
+    half.gram.assign(kHorizonCount, {});
+    half.cross.assign(kHorizonCount, MatrixXd::Zero(width(kHorizonCount - 1), outputs_));
+    half.squares.setZero(kHorizonCount, outputs_);
+    half.sums = half.squares;
+    half.rows.setZero(kHorizonCount);
+  }
+}
+
+Index PredictionSums::width(Index horizon) const {
+  return features_ + kHorizons[horizon] * memory_.layout().action_channels();
+}
+
+void PredictionSums::add(const RememberedRows& rows, const Ref<const MatrixXd>& x) {
+  const Index channels = memory_.layout().action_channels();
+  const auto write_outputs = [&](Index row, Ref<VectorXd> y) {
+    for (Index i = 0; i < memory_.seen_size(); ++i) {
+      y[i] = rows.memory(memory_.input_offset() + memory_.seen_channel(i), row);
+    }
+    if (reward_is_output_) {
+      y[outputs_ - 1] = (rows.rewards[row] - options_.reward_mean) / options_.reward_deviation;
+    }
+  };
+  std::vector<Index> members;
+  for (int fold = 0; fold < 2; ++fold) {
+    for (Index known = 0; known < kHorizonCount; ++known) {
+      members.clear();
+      for (Index i = 0; i < rows.count; ++i) {
+        if (((rows.first + i) / kFoldRows) % 2 == fold &&
+            known_horizon(rows.following[static_cast<std::size_t>(i)]) == known) {
+          members.push_back(i);
+        }
+      }
+      if (members.empty()) continue;
+      Half& half = halves_[fold];
+      const auto count = static_cast<Index>(members.size());
+      MatrixXd regressors(width(known), count);
+      for (Index j = 0; j < count; ++j) {
+        const Index row = members[static_cast<std::size_t>(j)];
+        regressors.col(j).head(features_) = x.col(row);
+        for (Index h = 0; h < kHorizons[known]; ++h) {
+          regressors.col(j).segment(features_ + h * channels, channels) =
+              rows.channels.col(row + h);
+        }
+      }
+      MatrixXd& gram = half.gram[static_cast<std::size_t>(known)];
+      if (gram.size() == 0) gram.setZero(width(known), width(known));
+      linalg::add_square(regressors, gram);
+      MatrixXd outputs(outputs_, count);
+      for (Index h = 0; h <= known; ++h) {
+        for (Index j = 0; j < count; ++j) {
+          write_outputs(members[static_cast<std::size_t>(j)] + kHorizons[h], outputs.col(j));
+        }
+        MatrixXd cross = MatrixXd::Zero(width(known), outputs_);
+        linalg::add_outer_product(regressors, outputs, cross);
+        half.cross[static_cast<std::size_t>(h)].topRows(width(known)) += cross;
+        half.squares.row(h) += outputs.rowwise().squaredNorm().transpose();
+        half.sums.row(h) += outputs.rowwise().sum().transpose();
+        half.rows[h] += static_cast<double>(count);
+      }
+    }
+  }
+}
+
+PredictionSums::System PredictionSums::system(Index horizon, int only) const {
+  const Index size = width(horizon);
+  System result{MatrixXd::Zero(size, size), MatrixXd::Zero(size, outputs_)};
+  for (int fold = 0; fold < 2; ++fold) {
+    if (only >= 0 && only != fold) continue;
+    const Half& half = halves_[fold];
+    for (Index known = horizon; known < kHorizonCount; ++known) {
+      const MatrixXd& gram = half.gram[static_cast<std::size_t>(known)];
+      if (gram.size() > 0) result.gram += gram.topLeftCorner(size, size);
+    }
+    result.cross += half.cross[static_cast<std::size_t>(horizon)].topRows(size);
+  }
+  return result;
+}
+
+MatrixXd PredictionSums::coefficients(System system) const {
+  const double scale = system.gram.trace() / static_cast<double>(system.gram.rows());
+  system.gram.diagonal().array() += options_.ridge * scale;
+  return linalg::solve_positive(std::move(system.gram), system.cross);
+}
+
+MatrixXd PredictionSums::solve() const {
+  // The predictions C_h x of all horizons, side by side.
+  MatrixXd predictions(features_, 0);
+  for (Index h = 0; h < kHorizonCount; ++h) {
+    if (halves_[0].rows[h] + halves_[1].rows[h] == 0.0) continue;
+    const MatrixXd solved = coefficients(system(h, -1));
+    predictions.conservativeResize(Eigen::NoChange, predictions.cols() + outputs_);
+    predictions.rightCols(outputs_) = solved.topRows(features_);
+  }
+  const Index seen = memory_.seen_size();
+  MatrixXd all = MatrixXd::Zero(seen, features_);
+  for (Index i = 0; i < seen; ++i) {
+    all(i, memory_.input_offset() + memory_.seen_channel(i)) = 1.0;
+  }
+  if (predictions.cols() == 0) return all;
+
+  const MatrixXd gram = system(0, -1).gram.topLeftCorner(features_, features_);
+  const Index constant = memory_.constant();
+  const double rows = gram(constant, constant);
+  const VectorXd mean = gram.col(constant) / rows;
+  const MatrixXd centred = predictions.transpose() * gram * predictions / rows -
+                           (predictions.transpose() * mean) * (mean.transpose() * predictions);
+  const linalg::SymmetricEigen eigen = linalg::symmetric_eigen(centred);
+  const Index count = centred.rows();
+  const double largest = eigen.values[count - 1];
+  Index kept = 0;
+  while (kept < std::min(options_.dimensions, count) &&
+         eigen.values[count - 1 - kept] > options_.smallest * largest) {
+    ++kept;
+  }
+  MatrixXd projection(kept + seen, features_);
+  for (Index i = 0; i < kept; ++i) {
+    const Index at = count - 1 - i;
+    projection.row(i) =
+        (predictions * eigen.vectors.col(at)).transpose() / std::sqrt(eigen.values[at]);
+    projection(i, constant) -= projection.row(i).dot(mean);
+  }
+  projection.bottomRows(seen) = all;
+  return projection;
+}
+
+MatrixXd PredictionSums::cross_validated() const {
+  MatrixXd result =
+      MatrixXd::Constant(kHorizonCount, outputs_, std::numeric_limits<double>::quiet_NaN());
+  for (Index h = 0; h < kHorizonCount; ++h) {
+    if (halves_[0].rows[h] < 1.0 || halves_[1].rows[h] < 1.0) continue;
+    VectorXd errors = VectorXd::Zero(outputs_);
+    VectorXd totals = errors;
+    for (int fold = 0; fold < 2; ++fold) {
+      const MatrixXd solved = coefficients(system(h, 1 - fold));
+      const System judged = system(h, fold);
+      const Half& half = halves_[fold];
+      for (Index y = 0; y < outputs_; ++y) {
+        errors[y] += half.squares(h, y) - 2.0 * solved.col(y).dot(judged.cross.col(y)) +
+                     solved.col(y).dot(judged.gram * solved.col(y));
+        totals[y] += half.squares(h, y) - half.sums(h, y) * half.sums(h, y) / half.rows[h];
+      }
+    }
+    for (Index y = 0; y < outputs_; ++y) {
+      if (totals[y] > 0.0) result(h, y) = 1.0 - errors[y] / totals[y];
+    }
+  }
+  return result;
+}
+
+}  // namespace waggle

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "prediction/remembered.h"
+
+namespace waggle {
+
+/// The steps ahead that are predicted.
+constexpr Eigen::Index kHorizons[] = {1, 2, 4, 8, 16};
+constexpr Eigen::Index kHorizonCount = 5;
+
+/// How the future is regressed on what is remembered.
+struct PredictionFitOptions {
+  double ridge = 1e-3;          ///< relative to the mean squared feature, > 0
+  Eigen::Index dimensions = 8;  ///< kept at most
+  double smallest = 1e-3;       ///< variance of a kept direction, relative to the largest
+  double reward_mean = 0.0;
+  double reward_deviation = 1.0;
+};
+
+/// The sums of the regressions
+///
+///     y_{k+h} ≈ C_h x_k + D_h (a_k, …, a_{k+h−1}),     h in kHorizons
+///
+/// of what is seen and the reward on features x_k of the memory, over rows whose future is known
+/// that far, and the state made of them: the directions P x in which the predictions C_h x vary
+/// most, whitened, and what is seen now. Rows are split in two halves for an honest error.
+class PredictionSums {
+ public:
+  /// For features x of this size, the first memory.size() of which are m itself.
+  PredictionSums(const HistoryMemory& memory, Eigen::Index features,
+                 const PredictionFitOptions& options);
+
+  /// Adds rows; `x` has a column for each of rows.count.
+  void add(const RememberedRows& rows, const Eigen::Ref<const Eigen::MatrixXd>& x);
+
+  /// P, (directions + what is seen) × features; the constant's column makes its mean 0.
+  Eigen::MatrixXd solve() const;
+  /// R² by horizon (rows) and number predicted (columns), each half judged by the other's fit; the
+  /// last column is the reward, if it is not among what is seen. NaN where nothing varies.
+  Eigen::MatrixXd cross_validated() const;
+  Eigen::Index outputs() const { return outputs_; }
+
+ private:
+  struct Half {
+    // Rows by the longest horizon that is known of them, so that each is added once.
+    std::vector<Eigen::MatrixXd> gram;   // (features + actions)²
+    std::vector<Eigen::MatrixXd> cross;  // … × outputs, by horizon
+    Eigen::MatrixXd squares;             // horizons × outputs
+    Eigen::MatrixXd sums;
+    Eigen::VectorXd rows;  // by horizon
+  };
+  struct System {
+    Eigen::MatrixXd gram, cross;
+  };
+  System system(Eigen::Index horizon, int half) const;  // half < 0: both
+  Eigen::MatrixXd coefficients(System system) const;
+  Eigen::Index width(Eigen::Index horizon) const;
+
+  const HistoryMemory& memory_;
+  Eigen::Index features_;
+  PredictionFitOptions options_;
+  Eigen::Index outputs_;
+  bool reward_is_output_;
+  Half halves_[2];
+};
+
+}  // namespace waggle

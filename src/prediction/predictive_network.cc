@@ -1,0 +1,173 @@
+#include <cmath>
+#include <utility>
+
+#include <waggle/predictive.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+void PredictiveOptions::validate() const {
+  require(frames >= 0 && frames <= 1000, "frames = {}: must be in [0, 1000]", frames);
+  require(seen >= 0 && seen <= 10'000, "seen = {}: must be in [0, 10000]", seen);
+  require(dimensions >= 1 && dimensions <= 1000, "dimensions = {}: must be in [1, 1000]",
+          dimensions);
+  require(smallest >= 0.0 && smallest < 1.0, "smallest = {}: must be in [0, 1)", smallest);
+  const auto require_ridge = [](const char* name, double value) {
+    require(value > 0.0 && std::isfinite(value), "{} = {}: must be positive and finite", name,
+            value);
+  };
+  require_ridge("ridge", ridge);
+  require_ridge("dynamics_ridge", dynamics_ridge);
+  require_ridge("value_ridge", value_ridge);
+  require_ridge("length_scale", length_scale);
+  const auto require_count = [](const char* name, Index value, Index least) {
+    require(value >= least && value <= 100'000, "{} = {}: must be in [{}, 100000]", name, value,
+            least);
+  };
+  require_count("layer", layer, 0);
+  require_count("dynamics", dynamics, 1);
+  require_count("features", features, 1);
+  require(averaged >= 1 && averaged <= 100, "averaged = {}: must be in [1, 100]", averaged);
+  require(value_rows >= 1, "value_rows = {}: must be at least 1", value_rows);
+}
+
+bool PredictionQuality::any() const {
+  // Written so that NaN does not count.
+  return (explained.array() > 0.0).any() || reward_model > 0.0;
+}
+
+void RectifiedFeatures::write(const Ref<const MatrixXd>& s, Ref<MatrixXd> out) const {
+  out.noalias() = directions * s;
+  out.colwise() += offsets;
+  out = out.cwiseMax(0.0);
+}
+
+MatrixXd predictive_state(const PredictiveHead& head, const Ref<const MatrixXd>& m) {
+  MatrixXd s = head.first * m;
+  if (head.second.size() == 0) return s;
+  MatrixXd layer(head.layer.size(), m.cols());
+  head.layer.write(s, layer);
+  return head.second.leftCols(m.rows()) * m + head.second.rightCols(layer.rows()) * layer;
+}
+
+void after_state(const PredictiveHead& head, const Ref<const VectorXd>& s, Ref<MatrixXd> out) {
+  const Index q = head.size();
+  VectorXd features(head.dynamics.size());
+  head.dynamics.write(s, features);
+  for (Index i = 0; i < out.cols(); ++i) {
+    const auto block = head.drift.middleCols(i * (1 + q), 1 + q);
+    out.col(i) = block.col(0) + block.rightCols(q) * s;
+  }
+  out.col(0) += head.base * features;
+}
+
+namespace {
+
+void require_shape(const char* part, const Ref<const MatrixXd>& matrix, Index rows, Index columns) {
+  require(matrix.rows() == rows && matrix.cols() == columns,
+          "predictive state: {} is {} × {}, must be {} × {}", part, matrix.rows(), matrix.cols(),
+          rows, columns);
+  const Entry bad = first_non_finite(matrix);
+  require(bad.row < 0, "predictive state: entry ({}, {}) of {} is not finite", bad.row, bad.column,
+          part);
+}
+
+void require_features(const char* part, const RectifiedFeatures& features, Index inputs) {
+  require_shape(part, features.directions, features.size(), inputs);
+  require_shape(part, features.offsets, features.size(), 1);
+}
+
+void require_head(const PredictiveHead& head, Index n, Index channels) {
+  const Index q = head.size();
+  require(q >= 1, "predictive state: it has no dimension");
+  require_shape("first", head.first, head.first.rows(), n);
+  if (head.second.size() == 0) {
+    require(head.first.rows() == q, "predictive state: {} numbers are predicted from {}", q,
+            head.first.rows());
+  } else {
+    require_features("layer", head.layer, head.first.rows());
+    require_shape("second", head.second, q, n + head.layer.size());
+  }
+  require_features("dynamics", head.dynamics, q);
+  require_shape("base", head.base, q, head.dynamics.size());
+  require_shape("drift", head.drift, q, (1 + channels) * (1 + q));
+  if (head.reward.size() > 0) require_shape("reward", head.reward, channels, n);
+  if (head.knots.size() > 0) {
+    require_shape("knots", head.knots, channels, head.knots.cols());
+    require_shape("bends", head.bends, channels, head.knots.cols());
+  }
+  require_features("value", head.value, q);
+}
+
+}  // namespace
+
+PredictiveNetwork::PredictiveNetwork(HistoryMemory memory, std::vector<PredictiveHead> heads)
+    : memory_(std::move(memory)), heads_(std::move(heads)) {
+  require(!heads_.empty(), "predictive state: there is none");
+  units_ = memory_.size() + channels() + 1;
+  features_ = 1;
+  for (const PredictiveHead& head : heads_) {
+    require_head(head, memory_.size(), channels());
+    units_ += head.size();
+    features_ += head.features();
+  }
+}
+
+void PredictiveNetwork::remember(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
+                                 Ref<VectorXd> m) const {
+  // The action taken before this step is in the state; that of z is yet to be taken.
+  VectorXd known = z;
+  known.segment(memory_.layout().action_offset(), channels()) =
+      x.segment(memory_.size(), channels());
+  memory_.step(x.head(memory_.size()), known, m);
+}
+
+MatrixXd PredictiveNetwork::predictive_state(std::size_t head, const Ref<const MatrixXd>& m) const {
+  return waggle::predictive_state(heads_[head], m);
+}
+
+void PredictiveNetwork::step(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
+                             Ref<VectorXd> next) const {
+  const Index n = memory_.size();
+  const Index c = channels();
+  remember(x, z, next.head(n));
+  const auto m = next.head(n);
+  next.segment(n, c) = z.segment(memory_.layout().action_offset(), c);
+  const VectorXd v = next.segment(n, c);
+  Index at = n + c;
+  double reward = 0.0;
+  for (const PredictiveHead& head : heads_) {
+    const VectorXd s = waggle::predictive_state(head, m);
+    MatrixXd affine(head.size(), 1 + c);
+    after_state(head, s, affine);
+    next.segment(at, head.size()) = affine.col(0) + affine.rightCols(c) * v;
+    at += head.size();
+    if (head.reward.size() > 0) reward += v.dot(head.reward * m);
+    if (head.knots.size() > 0) {
+      reward += head.bends.cwiseProduct(((-head.knots).colwise() + v).cwiseMax(0.0)).sum();
+    }
+  }
+  next[at] = reward / static_cast<double>(heads_.size());
+}
+
+void PredictiveNetwork::map_features(const Ref<const MatrixXd>& x, Ref<MatrixXd> out) const {
+  Index from = memory_.size() + channels();
+  Index to = 1;
+  for (const PredictiveHead& head : heads_) {
+    const auto u = x.middleRows(from, head.size());
+    out.row(to).setOnes();
+    out.middleRows(to + 1, head.size()) = u;
+    head.value.write(u, out.middleRows(to + 1 + head.size(), head.value.size()));
+    from += head.size();
+    to += head.features();
+  }
+  out.row(0) = x.row(from);
+}
+
+}  // namespace waggle

@@ -1,0 +1,206 @@
+#include "prediction/reward_fit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "linalg/dense.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double kWorthIt = 0.01;      // share of the reward's variance
+constexpr double kRidge = 1e-4;        // of functions of u
+constexpr double kMemoryRidge = 1e-2;  // of the memory
+constexpr Index kKnots = 5;
+constexpr Index kFoldRows = 128;
+constexpr Index kMostChoices = 64;  // a system of equations for each
+
+MatrixXd ridge_system(MatrixXd gram, double ridge) {
+  const double scale = gram.trace() / static_cast<double>(gram.rows());
+  gram.diagonal().array() += ridge * scale + 1e-300;
+  return gram;
+}
+
+/// (1, u, max(Vu + b, 0)) of every column: what the value could tell of a reward by itself.
+MatrixXd functions_of(const RectifiedFeatures& features, const MatrixXd& u) {
+  MatrixXd result(1 + u.rows() + features.size(), u.cols());
+  result.row(0).setOnes();
+  result.middleRows(1, u.rows()) = u;
+  features.write(u, result.bottomRows(features.size()));
+  return result;
+}
+
+struct Fit {
+  VectorXd weights;
+  double error = 0.0;  // sum of squares, each half judged by the other's fit
+};
+
+/// Ridge regression of y on the rows of x, and its honest error.
+Fit fit(const MatrixXd& x, const VectorXd& y, double ridge, const std::vector<Index>& rows) {
+  MatrixXd gram[2];
+  VectorXd cross[2];
+  std::vector<Index> members[2];
+  for (Index i = 0; i < y.size(); ++i) {
+    members[(rows[static_cast<std::size_t>(i)] / kFoldRows) % 2].push_back(i);
+  }
+  for (int half = 0; half < 2; ++half) {
+    const MatrixXd part = x(Eigen::all, members[half]);
+    gram[half] = MatrixXd::Zero(x.rows(), x.rows());
+    linalg::add_square(part, gram[half]);
+    cross[half] = part * y(members[half]);
+  }
+  Fit result;
+  for (int half = 0; half < 2; ++half) {
+    if (members[half].empty() || members[1 - half].empty()) continue;
+    const VectorXd w = linalg::solve_positive(ridge_system(gram[1 - half], ridge), cross[1 - half]);
+    const VectorXd left = y(members[half]) - x(Eigen::all, members[half]).transpose() * w;
+    result.error += left.squaredNorm();
+  }
+  result.weights =
+      linalg::solve_positive(ridge_system(gram[0] + gram[1], ridge), cross[0] + cross[1]);
+  return result;
+}
+
+/// The sums of one choice's regression of what is left of the reward on the memory.
+struct ChoiceSums {
+  MatrixXd gram[2];
+  VectorXd cross[2];
+  double squares[2] = {0.0, 0.0};
+};
+
+}  // namespace
+
+double fit_reward_model(RememberedExperience& experience, TrajectorySource& source,
+                        const Transitions& transitions, const ActionSpace& actions,
+                        PredictiveHead& head) {
+  const Index count = transitions.count();
+  const double mean = transitions.reward.mean();
+  const double total = (transitions.reward.array() - mean).square().sum();
+  if (!(total > 0.0)) return 0.0;
+  const MatrixXd u = after_states(head, transitions);
+  const MatrixXd functions = functions_of(head.value, u);
+  const VectorXd centred = transitions.reward.array() - mean;
+  const Fit by_state = fit(functions, centred, kRidge, transitions.rows);
+
+  if (!actions.is_discrete()) {
+    const Index c = actions.size();
+    MatrixXd knots(c, kKnots);
+    MatrixXd x(functions.rows() + c * kKnots, count);
+    x.topRows(functions.rows()) = functions;
+    for (Index k = 0; k < kKnots; ++k) {
+      knots.col(k) =
+          actions.lower + (actions.upper - actions.lower) * (static_cast<double>(k) / kKnots);
+      x.middleRows(functions.rows() + k * c, c) =
+          (transitions.channels.colwise() - knots.col(k)).cwiseMax(0.0);
+    }
+    // In units of the bounds, so that one ridge suits all.
+    for (Index i = 0; i < c; ++i) {
+      const double unit = actions.upper[i] - actions.lower[i];
+      for (Index k = 0; k < kKnots; ++k) x.row(functions.rows() + k * c + i) /= unit;
+    }
+    const Fit by_action = fit(x, centred, kRidge, transitions.rows);
+    const double share = (by_state.error - by_action.error) / total;
+    if (!(share > kWorthIt)) return share;
+    head.knots = knots;
+    head.bends = by_action.weights.tail(c * kKnots).reshaped(c, kKnots);
+    for (Index i = 0; i < c; ++i) head.bends.row(i) /= actions.upper[i] - actions.lower[i];
+    return share;
+  }
+
+  if (actions.choices > kMostChoices) return 0.0;
+  const Index n = experience.memory().size();
+  std::vector<ChoiceSums> sums(static_cast<std::size_t>(actions.choices));
+  for (ChoiceSums& choice : sums) {
+    for (int half = 0; half < 2; ++half) {
+      choice.gram[half] = MatrixXd::Zero(n, n);
+      choice.cross[half] = VectorXd::Zero(n);
+    }
+  }
+  std::vector<Index> members;
+  experience.for_each(source, [&](const RememberedRows& window) {
+    Transitions here;
+    const MatrixXd s = predictive_state(head, window.memory.leftCols(window.count));
+    here.state = s;
+    here.channels = window.channels.leftCols(window.count);
+    here.rows.resize(static_cast<std::size_t>(window.count));
+    const VectorXd told =
+        functions_of(head.value, after_states(head, here)).transpose() * by_state.weights;
+    for (Index choice = 0; choice < actions.choices; ++choice) {
+      ChoiceSums& sum = sums[static_cast<std::size_t>(choice)];
+      for (int half = 0; half < 2; ++half) {
+        members.clear();
+        for (Index i = 0; i < window.count; ++i) {
+          if (window.following[static_cast<std::size_t>(i)] > 0 &&
+              window.channels(choice, i) > 0.5 && ((window.first + i) / kFoldRows) % 2 == half) {
+            members.push_back(i);
+          }
+        }
+        if (members.empty()) continue;
+        const MatrixXd m = window.memory(Eigen::all, members);
+        VectorXd left(m.cols());
+        for (Index j = 0; j < m.cols(); ++j) {
+          const Index i = members[static_cast<std::size_t>(j)];
+          left[j] = window.rewards[i + 1] - mean - told[i];
+        }
+        linalg::add_square(m, sum.gram[half]);
+        sum.cross[half] += m * left;
+        sum.squares[half] += left.squaredNorm();
+      }
+    }
+  });
+  double before = 0.0;
+  double after = 0.0;
+  MatrixXd reward(actions.choices, n);
+  for (Index choice = 0; choice < actions.choices; ++choice) {
+    const ChoiceSums& sum = sums[static_cast<std::size_t>(choice)];
+    for (int half = 0; half < 2; ++half) {
+      if (!(sum.squares[half] > 0.0 && sum.squares[1 - half] > 0.0)) continue;
+      const VectorXd w = linalg::solve_positive(ridge_system(sum.gram[1 - half], kMemoryRidge),
+                                                sum.cross[1 - half]);
+      before += sum.squares[half];
+      after += sum.squares[half] - 2.0 * w.dot(sum.cross[half]) + w.dot(sum.gram[half] * w);
+    }
+    reward.row(choice) =
+        linalg::solve_positive(ridge_system(sum.gram[0] + sum.gram[1], kMemoryRidge),
+                               sum.cross[0] + sum.cross[1])
+            .transpose();
+  }
+  // The walk saw all rows, the transitions may be some of them.
+  const double share = before > 0.0 ? (before - after) / before * (by_state.error / total) : 0.0;
+  if (share > kWorthIt) head.reward = reward;
+  return share;
+}
+
+ExpectedRewards expected_rewards(RememberedExperience& experience, TrajectorySource& source,
+                                 const Transitions& transitions, const PredictiveHead& head) {
+  ExpectedRewards result;
+  const Index count = transitions.count();
+  result.expected = VectorXd::Zero(count);
+  for (Index k = 0; k < head.knots.cols(); ++k) {
+    result.expected +=
+        (transitions.channels.colwise() - head.knots.col(k)).cwiseMax(0.0).transpose() *
+        head.bends.col(k);
+  }
+  if (head.reward.size() == 0) return result;
+  result.next.setZero(head.reward.rows(), count);
+  Index at = 0;
+  experience.for_each(source, [&](const RememberedRows& window) {
+    const MatrixXd slopes = head.reward * window.memory.leftCols(window.columns);
+    for (;
+         at < count && transitions.rows[static_cast<std::size_t>(at)] < window.first + window.count;
+         ++at) {
+      const Index i = transitions.rows[static_cast<std::size_t>(at)] - window.first;
+      result.expected[at] += slopes.col(i).dot(transitions.channels.col(at));
+      result.next.col(at) = slopes.col(i + 1);
+    }
+  });
+  return result;
+}
+
+}  // namespace waggle

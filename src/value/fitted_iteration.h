@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/predictive.h>
+#include <waggle/spaces.h>
+#include <waggle/value.h>
+
+namespace waggle {
+
+/// Steps (u_k, r_{k+1}, what can be done next), in which a value is to be found.
+struct ValueSteps {
+  Eigen::MatrixXd after;         ///< u_k at the action taken, q × rows
+  Eigen::VectorXd reward;        ///< r_{k+1}
+  std::vector<bool> terminated;  ///< nothing follows
+  Eigen::MatrixXd next;          ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
+  // The reward model, empty or 0 where there is none.
+  Eigen::VectorXd expected;     ///< r̂ of what was done
+  Eigen::MatrixXd next_reward;  ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows
+  Eigen::MatrixXd knots, bends;  ///< c × any number
+
+  Eigen::Index rows() const { return after.cols(); }
+};
+
+struct FittedIterationOptions {
+  double discount = 0.98;
+  double ridge = 1e-4;      ///< relative to the mean squared feature
+  ValueRange bounds = {};   ///< that values are clipped to
+  int sweeps = 8;           ///< searches for the best action, at most
+  int evaluations = 6;      ///< of the actions found, after each
+  double tolerance = 1e-3;  ///< done when values change by less, relative to their size
+};
+
+struct FittedIteration {
+  Eigen::VectorXd weights;     ///< of (1, u, features of u)
+  Eigen::VectorXd next_value;  ///< max_a Q at k+1, clipped; 0 where nothing follows
+  double residual = 0.0;       ///< root mean square of r + γ max Q' − Q
+  int sweeps = 0;
+  bool converged = false;
+};
+
+/// Fitted iteration of Q(h, a) = r̂ + Wᵀ(1, u, features(u)):
+///
+///     W ← (ΦᵀΦ + λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped
+///
+/// One factorisation serves all sweeps. After each search the actions found are held for some
+/// evaluations, which cost a product each. `start` is V' to begin with. `go_on`, if given, is asked
+/// before every search.
+FittedIteration iterate_value(const ValueSteps& steps, const RectifiedFeatures& features,
+                              const ActionSpace& actions, Eigen::VectorXd start,
+                              const FittedIterationOptions& options,
+                              const std::function<bool()>& go_on = {});
+
+}  // namespace waggle
