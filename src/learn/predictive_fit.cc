@@ -46,7 +46,9 @@ PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& 
 }
 
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary) {
-  if (settled_) return;
+  // The same rows again are for another fit to average with the last.
+  if (settled_ || summary.rows == measured_rows_) return;
+  measured_rows_ = summary.rows;
   scaling_ = options_.standardise ? measure_inputs(layout_, experience)
                                   : InputScaling::none(layout_.size());
   if (first_rows_ == 0) first_rows_ = summary.rows;

@@ -38,8 +38,9 @@ class PredictiveFitter {
   FitOptions options_;
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
-  Eigen::Index first_rows_ = 0;  // at the first fit
-  bool settled_ = false;         // the scaling is not measured again
+  Eigen::Index first_rows_ = 0;     // at the first fit
+  Eigen::Index measured_rows_ = 0;  // when the scaling was measured
+  bool settled_ = false;            // it is not measured again
   std::unique_ptr<RememberedExperience> remembered_;
   struct Fitted {
     PredictiveHead head;
