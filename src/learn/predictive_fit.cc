@@ -115,7 +115,10 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
-  if (judge) quality_.reward_model = reward_model;
+  if (judge) {
+    quality_.reward_model = reward_model;
+    quality_.horizons.assign(std::begin(kHorizons), std::end(kHorizons));
+  }
 
   ValueSteps steps{.after = after_states(head, transitions),
                    .reward = transitions.reward,
@@ -201,7 +204,10 @@ void PredictiveFitter::fill(Model& model) const {
   model.controller.weights = std::move(weights);
   model.scaling = scaling_;
   model.diagnostics = diagnostics_;
-  model.predictions = quality_;
+  model.improvement = Improvement{
+      sweeps_, converged_ ? PolicyIterationEnd::fixed_point : PolicyIterationEnd::stopped};
+  // Not known before the last fit.
+  if (!quality_.horizons.empty()) model.predictions = quality_;
 }
 
 }  // namespace waggle

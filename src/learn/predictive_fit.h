@@ -26,7 +26,8 @@ class PredictiveFitter {
            const ActionSpace& actions, bool judge, const std::function<bool()>& go_on);
 
   /// What was found, for a model: the network, the weights, the state after the last row, the
-  /// scaling, the diagnostics and how well the future is predicted.
+  /// scaling, the diagnostics and, if it was judged, how well the future is predicted; what that
+  /// is called is for the caller to say.
   void fill(Model& model) const;
 
  private:
