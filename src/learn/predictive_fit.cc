@@ -116,7 +116,8 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
   if (judge) {
-    quality_.reward_model = reward_model;
+    // A model that is not worth having explains nothing, though chance may say a little.
+    quality_.reward_model = head.has_reward() ? reward_model : 0.0;
     quality_.horizons.assign(std::begin(kHorizons), std::end(kHorizons));
   }
 
