@@ -131,7 +131,11 @@ std::string predictive_text(const Model& model) {
       "value", fmt::format("{} features, {}{}", range_text(features), predictive.heads().size(),
                            predictive.heads().size() == 1 ? " fit" : " fits averaged"));
   const FitDiagnostics& fit = model.diagnostics;
-  text += table_line("fit", fmt::format("{} rows, relative ridge {:.1e}", fit.samples, fit.ridge));
+  text += table_line("fit",
+                     fmt::format("{} rows, relative ridge {:.1e}{}", fit.samples, fit.ridge,
+                                 model.options.predictive && !model.options.predictive->value_ridge
+                                     ? ", cross-validated"
+                                     : ""));
   return text;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct PredictiveOptions {
   double dynamics_ridge = 1e-4;
   Eigen::Index features = 600;  ///< random features the value has
   double length_scale = 0.7;    ///< over which they bend, in deviations of the state
-  double value_ridge = 1e-4;
+  /// Of the value. Not given: chosen by the cross-validated error of its targets.
+  std::optional<double> value_ridge = std::nullopt;
   int averaged = 4;                  ///< last fits whose values are averaged
   Eigen::Index value_rows = 40'000;  ///< that the value is fitted to at most, evenly spread
 

@@ -37,6 +37,29 @@ RectifiedFeatures draw_features(Index count, Index inputs, double scale, std::ui
   return features;
 }
 
+// Where nearly all rewards are the best there is, all that counts is to go on, and the value is the
+// same wherever that is possible: nothing says how near the edge one is. What happened does.
+constexpr double kSurvivalShare = 0.9;
+constexpr double kSurvivalTrace = 0.85;
+
+bool is_survival(const VectorXd& rewards) {
+  const double best = rewards.maxCoeff();
+  return static_cast<double>((rewards.array() == best).count()) >=
+         kSurvivalShare * static_cast<double>(rewards.size());
+}
+
+/// Whether each transition is followed by the next one, and that by an action that was not random.
+std::vector<bool> continuations(const Transitions& transitions,
+                                const std::vector<bool>& random_rows) {
+  std::vector<bool> result(transitions.rows.size(), false);
+  for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+    const auto next = static_cast<std::size_t>(transitions.rows[i]) + 1;
+    result[i] = static_cast<std::size_t>(transitions.rows[i + 1]) == next &&
+                !transitions.terminated[i] && next < random_rows.size() && !random_rows[next];
+  }
+  return result;
+}
+
 }  // namespace
 
 PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options)
@@ -65,10 +88,9 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   const std::uint64_t seed = options_.reservoir.seed;
   const auto stream = [this](int which) { return static_cast<std::uint64_t>(4 * count_ + which); };
   const HistoryMemory& memory = remembered_->memory();
-  const Index seen = memory.seen_size();
   const PredictionFitOptions fit = {
       .ridge = options.ridge,
-      .dimensions = std::min(options.dimensions, std::max<Index>(2, 2 * seen)),
+      .dimensions = options.dimensions,
       .smallest = options.smallest,
       .reward_mean = summary.ranges.mean[0],
       .reward_deviation = summary.ranges.deviation[0]};
@@ -102,8 +124,8 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
 }
 
 void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary& summary,
-                           const ActionSpace& actions, bool judge,
-                           const std::function<bool()>& go_on) {
+                           const ActionSpace& actions, const std::vector<bool>& random_rows,
+                           bool judge, const std::function<bool()>& go_on) {
   const PredictiveOptions& options = *options_.predictive;
   remember(experience, summary);
   PredictiveHead head = draw_head(experience, summary, judge);
@@ -147,7 +169,11 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   steps.expected /= unit;
   steps.next_reward /= unit;
   steps.bends /= unit;
-  FittedIterationOptions iteration = {.discount = discount, .ridge = options.value_ridge};
+  FittedIterationOptions iteration;
+  iteration.discount = discount;
+  iteration.ridge = options.value_ridge;
+  if (is_survival(steps.reward)) iteration.trace = kSurvivalTrace;
+  steps.continues = continuations(transitions, random_rows);
   iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(), discount, ends);
   iteration.sweeps = std::max(1, options_.sweeps);
   // Where values were found before, from there on.
@@ -173,7 +199,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   diagnostics_.samples = steps.rows();
   diagnostics_.features = head.features();
   diagnostics_.rank = head.features();
-  diagnostics_.ridge = options.value_ridge;
+  diagnostics_.ridge = found.ridge;
   diagnostics_.residual = unit * found.residual;
 
   fits_.push_back({std::move(head), std::move(found.weights)});

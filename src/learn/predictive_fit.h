@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <waggle/model.h>
 #include <waggle/predictive.h>
@@ -20,10 +21,11 @@ class PredictiveFitter {
   /// Throws Error for bad options.
   PredictiveFitter(const InputLayout& layout, const FitOptions& options);
 
-  /// Fits to all there is. `experience` begins with the rows of the last call. False asks `go_on`
-  /// for the end; what was found so far is then kept if there is anything.
+  /// Fits to all there is. `experience` begins with the rows of the last call; `random_rows` says
+  /// whose actions were random, rows beyond it count as such. False from `go_on` asks for the end; what was found so far is then kept if there is anything.
   void fit(TrajectorySource& experience, const ExperienceSummary& summary,
-           const ActionSpace& actions, bool judge, const std::function<bool()>& go_on);
+           const ActionSpace& actions, const std::vector<bool>& random_rows, bool judge,
+           const std::function<bool()>& go_on);
 
   /// What was found, for a model: the network, the weights, the state after the last row, the
   /// scaling, the diagnostics and, if it was judged, how well the future is predicted; what that

@@ -24,7 +24,7 @@ void PredictiveOptions::validate() const {
   };
   require_ridge("ridge", ridge);
   require_ridge("dynamics_ridge", dynamics_ridge);
-  require_ridge("value_ridge", value_ridge);
+  if (value_ridge) require_ridge("value_ridge", *value_ridge);
   require_ridge("length_scale", length_scale);
   const auto require_count = [](const char* name, Index value, Index least) {
     require(value >= least && value <= 100'000, "{} = {}: must be in [{}, 100000]", name, value,
