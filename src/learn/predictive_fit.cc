@@ -74,6 +74,7 @@ PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& 
   drawn_.emplace(options.reservoir, layout.size(), 1);
 }
 
+<<<<<<< HEAD
 HistoryMemory PredictiveFitter::memory_with(Index seen) const {
   return {drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames, seen};
 }
@@ -110,6 +111,12 @@ PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummar
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
                                 const ActionSpace& actions) {
   if (settled_) return;
+=======
+void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary) {
+  // The same rows again are for another fit to average with the last.
+  if (settled_ || summary.rows == measured_rows_) return;
+  measured_rows_ = summary.rows;
+>>>>>>> predictive-files
   scaling_ = options_.standardise ? measure_inputs(layout_, experience)
                                   : InputScaling::none(layout_.size());
   if (first_rows_ == 0) first_rows_ = summary.rows;
@@ -176,7 +183,11 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
-  if (judge) quality_.reward_model = reward_model;
+  if (judge) {
+    // A model that is not worth having explains nothing, though chance may say a little.
+    quality_.reward_model = head.has_reward() ? reward_model : 0.0;
+    quality_.horizons.assign(std::begin(kHorizons), std::end(kHorizons));
+  }
 
   ValueSteps steps{.after = after_states(head, transitions),
                    .reward = transitions.reward,
@@ -266,7 +277,10 @@ void PredictiveFitter::fill(Model& model) const {
   model.controller.weights = std::move(weights);
   model.scaling = scaling_;
   model.diagnostics = diagnostics_;
-  model.predictions = quality_;
+  model.improvement = Improvement{
+      sweeps_, converged_ ? PolicyIterationEnd::fixed_point : PolicyIterationEnd::stopped};
+  // Not known before the last fit.
+  if (!quality_.horizons.empty()) model.predictions = quality_;
 }
 
 }  // namespace waggle

@@ -30,7 +30,8 @@ class PredictiveFitter {
            const std::function<bool()>& go_on);
 
   /// What was found, for a model: the network, the weights, the state after the last row, the
-  /// scaling, the diagnostics and how well the future is predicted.
+  /// scaling, the diagnostics and, if it was judged, how well the future is predicted; what that
+  /// is called is for the caller to say.
   void fill(Model& model) const;
 
  private:
@@ -48,9 +49,15 @@ class PredictiveFitter {
   FitOptions options_;
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
+<<<<<<< HEAD
   Eigen::Index first_rows_ = 0;  // at the first fit
   Eigen::Index seen_ = 0;        // as chosen
   bool settled_ = false;         // the scaling is not measured again
+=======
+  Eigen::Index first_rows_ = 0;     // at the first fit
+  Eigen::Index measured_rows_ = 0;  // when the scaling was measured
+  bool settled_ = false;            // it is not measured again
+>>>>>>> predictive-files
   std::unique_ptr<RememberedExperience> remembered_;
   struct Fitted {
     PredictiveHead head;
