@@ -74,7 +74,6 @@ PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& 
   drawn_.emplace(options.reservoir, layout.size(), 1);
 }
 
-<<<<<<< HEAD
 HistoryMemory PredictiveFitter::memory_with(Index seen) const {
   return {drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames, seen};
 }
@@ -110,13 +109,8 @@ PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummar
 
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
                                 const ActionSpace& actions) {
-  if (settled_) return;
-=======
-void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary) {
   // The same rows again are for another fit to average with the last.
   if (settled_ || summary.rows == measured_rows_) return;
-  measured_rows_ = summary.rows;
->>>>>>> predictive-files
   scaling_ = options_.standardise ? measure_inputs(layout_, experience)
                                   : InputScaling::none(layout_.size());
   if (first_rows_ == 0) first_rows_ = summary.rows;
