@@ -114,6 +114,7 @@ void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSu
   scaling_ = options_.standardise ? measure_inputs(layout_, experience)
                                   : InputScaling::none(layout_.size());
   if (first_rows_ == 0) first_rows_ = summary.rows;
+  measured_rows_ = summary.rows;
   settled_ = summary.rows >= kScaleGrowth * first_rows_;
   // A longer memory is only worth its size where something is rewarded that only it tells; to see
   // that takes rows enough for its size.

@@ -49,10 +49,10 @@ class PredictiveFitter {
   FitOptions options_;
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
-  Eigen::Index first_rows_ = 0;  // at the first fit
+  Eigen::Index first_rows_ = 0;     // at the first fit
   Eigen::Index measured_rows_ = 0;  // when the scaling was last measured
-  Eigen::Index seen_ = 0;        // as chosen
-  bool settled_ = false;         // the scaling is not measured again
+  Eigen::Index seen_ = 0;           // as chosen
+  bool settled_ = false;            // the scaling is not measured again
   std::unique_ptr<RememberedExperience> remembered_;
   struct Fitted {
     PredictiveHead head;
