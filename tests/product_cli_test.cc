@@ -21,7 +21,7 @@ using waggle::ProductCli;
 
 /// What `simulate` says the mean reward was.
 double mean_of(const std::string& said) {
-  const std::size_t at = said.rfind(' ');
+  const std::size_t at = said.rfind(' ', said.find('\n'));
   return at == std::string::npos ? NAN : std::stod(said.substr(at + 1));
 }
 

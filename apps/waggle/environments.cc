@@ -1,7 +1,12 @@
 #include "environments.h"
 
+#include <map>
+
+#include <fmt/ranges.h>
+
 #include "core/check.h"
 #include "core/text.h"
+#include "repeat_command.h"
 
 namespace waggle::app {
 
@@ -32,12 +37,64 @@ std::string kind_of(const ActionSpace& space) {
   return space.size() == 1 ? "a number" : fmt::format("{} numbers", space.size());
 }
 
+std::vector<std::string> numbers(int count) {
+  std::vector<std::string> words;
+  for (int i = 0; i < count; ++i) words.push_back(std::to_string(i));
+  return words;
+}
+
+/// What is known of an option by its name in the environments that have it.
+struct Shared {
+  std::string help;                   ///< of the first
+  std::vector<std::string> defaults;  ///< "cart-pole 500"
+};
+
+/// Gathers the options of one environment after the other.
+struct SharedOptions {
+  std::map<std::string, Shared> by_name;
+  std::string environment;
+
+  template <typename T>
+  void operator()(const char* name, T& field, const char* help) {
+    Shared& shared = by_name[name];
+    if (shared.defaults.empty()) shared.help = help;
+    if constexpr (std::is_arithmetic_v<T>) {
+      shared.defaults.push_back(fmt::format("{} {}", environment, field));
+    } else {
+      shared.defaults.push_back(environment);
+    }
+  }
+};
+
 }  // namespace
 
 void add_environment_flags(CLI::App& command, OptionFlags& flags) {
+  SharedOptions shared;
   for_each_environment([&](const auto& entry) {
     flags.add(command, options_of(entry), "", fmt::format("Options of {} (default)", entry.name));
+    shared.environment = entry.name;
+    auto options = options_of(entry);
+    describe(shared, options);
   });
+  for (const auto& [name, option] : shared.by_name) {
+    if (option.defaults.size() < 2) continue;
+    CLI::Option* flag = command.get_option_no_throw("--" + dashed(name));
+    if (flag == nullptr || !flags.has(flag)) continue;  // the command's own says so itself
+    flag->description(fmt::format("{} ({})", option.help, fmt::join(option.defaults, ", ")));
+    flag->group("Options of several environments (their defaults)");
+  }
+}
+
+bool has_option(const std::string& environment, const std::string& option) {
+  bool found = false;
+  for_each_environment([&](const auto& entry) {
+    if (environment != entry.name) return;
+    SharedOptions its;
+    auto options = options_of(entry);
+    describe(its, options);
+    found = its.by_name.contains(option);
+  });
+  return found;
 }
 
 BuiltIn make_built_in(const std::string& name, const toml::table& table) {
@@ -49,6 +106,10 @@ BuiltIn make_built_in(const std::string& name, const toml::table& table) {
     return entry.make(options);
   });
   return result;
+}
+
+std::vector<std::string> choice_words(const EnvironmentSpec& spec) {
+  return spec.choice_names.empty() ? numbers(spec.actions.choices) : spec.choice_names;
 }
 
 void require_controls(const Model& model, const BuiltIn& built_in) {
@@ -67,7 +128,16 @@ void require_controls(const Model& model, const BuiltIn& built_in) {
           "the model does not fit {}: its action is {}, {}, there it is {}, {}", built_in.name,
           list(own.action_names), kind_of(own.actions), list(spec.action_names),
           kind_of(spec.actions));
-  if (spec.actions.is_discrete()) return;
+  if (spec.actions.is_discrete()) {
+    // A choice is a number: the same words in another order would be other actions.
+    const std::vector<std::string> words = choice_words(own);
+    require(words == choice_words(spec) || words == numbers(spec.actions.choices),
+            "the model does not fit {}: its choices are {}, there they are {}; learn it with "
+            "--choices {}",
+            built_in.name, list(words), list(choice_words(spec)),
+            shell_word(fmt::format("{}", fmt::join(choice_words(spec), ","))));
+    return;
+  }
   require((model.controller.actions.lower.array() >= spec.actions.lower.array()).all() &&
               (model.controller.actions.upper.array() <= spec.actions.upper.array()).all(),
           "the model does not fit {}: its actions are {}, there they are {}", built_in.name,

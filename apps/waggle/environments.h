@@ -18,14 +18,21 @@ struct BuiltIn : ControlProblem {
   nlohmann::ordered_json options;
 };
 
-/// A flag for every option of every built-in environment.
+/// A flag for every option of every built-in environment. One that several have is one flag, whose
+/// help has the default of each.
 void add_environment_flags(CLI::App& command, OptionFlags& flags);
+
+/// Whether the environment of that name has an option of that name.
+bool has_option(const std::string& environment, const std::string& option);
 
 /// Throws Error for an unknown name, listing the known ones, and for options it does not have.
 BuiltIn make_built_in(const std::string& name, const toml::table& options);
 
+/// What the choices of a discrete space are called in a log: by their names, or their numbers.
+std::vector<std::string> choice_words(const EnvironmentSpec& spec);
+
 /// Throws Error, naming the channels, unless a model can control the environment: the same reward,
-/// observations and kind of action, and no action outside its bounds.
+/// observations and kind of action, the same choices, and no action outside its bounds.
 void require_controls(const Model& model, const BuiltIn& built_in);
 
 /// The columns a model reads, for a person: "reward 'nectar', action 'move'".

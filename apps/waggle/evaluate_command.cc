@@ -21,7 +21,7 @@
 #include "environments.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
-#include "logs/csv.h"
+#include "log_evaluation_text.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
@@ -41,14 +41,20 @@ struct EvaluateCommand {
   std::filesystem::path model;
   std::vector<std::string> targets;
   Index steps = 10'000;
-  Index episodes = 1;
+  std::optional<Index> episodes;
   std::uint64_t seed = 0;
   std::filesystem::path out;
   bool json = false;
+  bool no_reference = false;
   std::string repeat;  // the command line
 
   void run();
   void on_environment(const Model& model, const toml::table& options) const;
+  void by_steps(const Model& model, BuiltIn& built_in) const;
+  void by_episodes(const Model& model, BuiltIn& built_in) const;
+  void add_reference(const BuiltIn& built_in, ordered_json& result, std::string& table) const;
+  void write_runs(const EnvironmentSpec& spec, const Trajectory& learnt, const Trajectory& initial,
+                  ordered_json& result) const;
   void on_logs(const Model& model) const;
   void finish(const ordered_json& result, const std::string& table) const;
 };
@@ -64,32 +70,105 @@ ordered_json score_json(const PolicyScore& score) {
       {"diverged", false}, {"mean_reward", score.mean}, {"standard_error", score.standard_error}};
 }
 
+std::string mean_text(double mean, double standard_error) {
+  // What the last digits of a sum make is no spread.
+  return standard_error > 1e-12 * std::abs(mean)
+             ? fmt::format("{:.5g} ± {:.2g}", mean, standard_error)
+             : fmt::format("{:.5g}", mean);
+}
+
+std::string score_text(const ProblemScore& score) {
+  const EpisodeScore& all = score.episodes;
+  if (all.diverged) return fmt::format("lost the system in episode {}", all.returns.size() + 1);
+  return fmt::format("{}, worst {:.5g}, best {:.5g}; {:.5g} steps, {:.0f} % terminated",
+                     mean_text(score.score, score.standard_error), score.worst, score.best,
+                     all.mean_length, 100.0 * all.terminated);
+}
+
+ordered_json score_json(const ProblemScore& score) {
+  const EpisodeScore& all = score.episodes;
+  if (all.diverged) return {{"diverged", true}, {"episodes", all.returns.size()}};
+  return {{"diverged", false},
+          {"score", score.score},
+          {"standard_error", score.standard_error},
+          {"worst", score.worst},
+          {"best", score.best},
+          {"mean_reward", all.mean_reward},
+          {"mean_length", all.mean_length},
+          {"terminated", all.terminated},
+          {"returns", all.returns}};
+}
+
+/// What the problem is judged by, for a person.
+std::string score_label(const ControlProblem& problem) {
+  switch (problem.score) {
+    case ControlProblem::Score::episode_return:
+      return "mean return of an episode";
+    case ControlProblem::Score::discounted_return:
+      return fmt::format("mean return of an episode, discounted by {}", problem.discount);
+    case ControlProblem::Score::mean_reward:
+      break;
+  }
+  return "mean reward per step";
+}
+
 void EvaluateCommand::on_environment(const Model& loaded, const toml::table& options) const {
   BuiltIn built_in = make_built_in(targets.front(), options);
   require_controls(loaded, built_in);
-  const EnvironmentSpec spec = built_in.environment->spec();
   heed_interrupts();
+  const bool endless = !built_in.episodic && built_in.score == ControlProblem::Score::mean_reward;
+  endless ? by_steps(loaded, built_in) : by_episodes(loaded, built_in);
+}
+
+void EvaluateCommand::add_reference(const BuiltIn& built_in, ordered_json& result,
+                                    std::string& table) const {
+  if (!built_in.reference || no_reference) return;
+  const ControlProblem::Reference reference =
+      run_interruptibly([&] { return built_in.reference(); });
+  result["reference"] = {{"label", reference.label},
+                         {"score", reference.score},
+                         {"standard_error", reference.standard_error}};
+  table += table_line(
+      "reference", mean_text(reference.score, reference.standard_error) + "   " + reference.label);
+}
+
+void EvaluateCommand::write_runs(const EnvironmentSpec& spec, const Trajectory& learnt,
+                                 const Trajectory& initial, ordered_json& result) const {
+  if (out.empty()) return;
+  require_writable_directory(out);
+  write_log(out / "learnt.csv", spec, learnt);
+  write_log(out / "initial.csv", spec, initial);
+  result["figures"].push_back({{"name", "learnt"}, {"file", "learnt.csv"}});
+  result["figures"].push_back({{"name", "initial"}, {"file", "initial.csv"}});
+}
+
+/// What goes on for ever: the mean reward of long runs.
+void EvaluateCommand::by_steps(const Model& loaded, BuiltIn& built_in) const {
+  const EnvironmentSpec spec = built_in.environment->spec();
+  const Index runs = episodes.value_or(1);
   GreedyPolicy greedy = loaded.policy();
   const auto score = [&](Policy& policy, double divergence_limit) {
     return run_interruptibly([&] {
       ProgressLines lines("steps");
       return score_policy(
           *built_in.environment, policy,
-          {.steps = steps, .runs = episodes, .seed = seed, .divergence_limit = divergence_limit},
+          {.steps = steps, .runs = runs, .seed = seed, .divergence_limit = divergence_limit},
           lines.callback());
     });
   };
   const PolicyScore learnt = score(greedy, loaded.divergence_limit);
   const PolicyScore initial = score(*built_in.initial, RolloutOptions().divergence_limit);
   std::optional<BuiltIn::Optimum> optimum;
-  if (built_in.optimum) optimum = built_in.optimum(loaded.options.value.discount);
+  if (built_in.optimum && !no_reference) {
+    optimum = built_in.optimum(loaded.options.value.discount);
+  }
 
   ordered_json result = start_json("evaluation", repeat);
   result["model"] = model.string();
   result["environment"] = built_in.name;
   result["environment_options"] = built_in.options;
   result["steps"] = steps;
-  result["episodes"] = episodes;
+  result["episodes"] = runs;
   result["seed"] = seed;
   result["reward"] = spec.reward_name;
   result["learnt"] = score_json(learnt);
@@ -98,109 +177,56 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
 
   std::string table = fmt::format(
       "{} on {}, {} steps{}, seed {}: mean {} ± standard error\n", model.string(), built_in.name,
-      steps, episodes > 1 ? fmt::format(", {} episodes", episodes) : "", seed, spec.reward_name);
+      steps, runs > 1 ? fmt::format(", {} episodes", runs) : "", seed, spec.reward_name);
   table += table_line("learnt policy", score_text(learnt));
   table += table_line(built_in.initial_name, score_text(initial));
   if (optimum) {
     table += table_line("optimum, exact",
                         fmt::format("{:.4f}   {}", optimum->mean_reward, optimum->label));
   }
-  if (!out.empty()) {
-    require_writable_directory(out);
-    write_log(out / "learnt.csv", spec, learnt.first);
-    write_log(out / "initial.csv", spec, initial.first);
-    result["figures"].push_back({{"name", "learnt"}, {"file", "learnt.csv"}});
-    result["figures"].push_back({{"name", "initial"}, {"file", "initial.csv"}});
-  }
+  add_reference(built_in, result, table);
+  write_runs(spec, learnt.first, initial.first, result);
   finish(result, table);
 }
 
-std::string to_table(const Model& model, const LogEvaluation& e) {
-  std::string text = table_line("mean reward logged", fmt::format("{:.4g}", e.mean_reward));
-  text +=
-      table_line("Bellman error",
-                 fmt::format("{:.4g} of the logged actions, {:.4g} greedy, {:.4g} "
-                             "when it was learnt",
-                             e.bellman_error, e.greedy_bellman_error, model.diagnostics.residual));
-  if (e.with_return >= 2) {
-    text += table_line(
-        "value and return",
-        fmt::format("correlation {:.3f}; return ≈ {:.3f} value {} {:.4g}; {} rows", e.correlation,
-                    e.slope, e.intercept < 0 ? "−" : "+", std::abs(e.intercept), e.with_return));
-    if (model.options.sweeps > 0) {
-      text += "  (the value is that of the learnt policy, the return that of the logged one)\n";
-    }
-    text += "  by value:     rows      value     return  deviation\n";
-    for (const LogEvaluation::Decile& decile : e.deciles) {
-      text += fmt::format("           {:>8} {:>10.4g} {:>10.4g} {:>10.4g}\n", decile.rows,
-                          decile.value, decile.realised, decile.deviation);
-    }
-  } else {
-    text += table_line("value and return", "too few rows to know what followed");
-  }
-  if (model.controller.actions.is_discrete()) {
-    text +=
-        table_line("actions agree", fmt::format("in {:.1f} % of the rows", 100.0 * e.same_share));
-  } else {
-    for (Index i = 0; i < e.action_difference.size(); ++i) {
-      text += table_line(i == 0 ? "greedy − logged" : "",
-                         fmt::format("{}: root mean square {:.4g}, logged deviation {:.4g}",
-                                     model.environment.action_names[static_cast<std::size_t>(i)],
-                                     e.action_difference[i], e.action_deviation[i]));
-    }
-  }
-  for (const std::string& warning : e.warnings) text += fmt::format("  ! {}\n", warning);
-  return text;
-}
+/// What comes in episodes: the problem's own score over whole ones.
+void EvaluateCommand::by_episodes(const Model& loaded, BuiltIn& built_in) const {
+  const EnvironmentSpec spec = built_in.environment->spec();
+  const Index count = episodes.value_or(EpisodeScoreOptions().episodes);
+  GreedyPolicy greedy = loaded.policy();
+  const auto score = [&](Policy& policy, double divergence_limit) {
+    return run_interruptibly([&] {
+      ProgressLines lines("episodes");
+      return score_on(built_in, policy,
+                      {.episodes = count,
+                       .seed = seed,
+                       .max_steps = steps,
+                       .divergence_limit = divergence_limit},
+                      lines.callback());
+    });
+  };
+  const ProblemScore learnt = score(greedy, loaded.divergence_limit);
+  const ProblemScore initial = score(*built_in.initial, RolloutOptions().divergence_limit);
 
-ordered_json to_json(const Model& model, const LogEvaluation& e) {
-  ordered_json json;
-  json["rows"] = e.rows;
-  json["episodes"] = e.episodes;
-  json["judged"] = e.judged;
-  json["mean_reward"] = e.mean_reward;
-  json["bellman_error"] = e.bellman_error;
-  json["greedy_bellman_error"] = e.greedy_bellman_error;
-  json["values"] = {{"lowest", e.lowest_value}, {"highest", e.highest_value}};
-  json["warnings"] = e.warnings;
-  json["calibration"] = {{"rows", e.with_return},
-                         {"slope", e.slope},
-                         {"intercept", e.intercept},
-                         {"correlation", e.correlation},
-                         {"deciles", ordered_json::array()}};
-  for (const LogEvaluation::Decile& decile : e.deciles) {
-    json["calibration"]["deciles"].push_back({{"rows", decile.rows},
-                                              {"value", decile.value},
-                                              {"return", decile.realised},
-                                              {"deviation", decile.deviation}});
-  }
-  if (model.controller.actions.is_discrete()) {
-    json["agreement"] = {{"same_share", e.same_share}};
-  } else {
-    const auto list = [](const Eigen::VectorXd& v) {
-      return std::vector<double>(v.begin(), v.end());
-    };
-    json["agreement"] = {{"rms_difference", list(e.action_difference)},
-                         {"logged_deviation", list(e.action_deviation)}};
-  }
-  return json;
-}
-
-std::string rows_csv(const Model& model, const LogEvaluation& e) {
-  std::string text = "row,reward,value,return,td_error";
-  for (const std::string& name : model.environment.action_names) text += "," + csv_cell(name);
-  for (const std::string& name : model.environment.action_names) {
-    text += "," + csv_cell(name + "_greedy");
-  }
-  text += "\n";
-  for (std::size_t k = 0; k < e.by_row.size(); ++k) {
-    text += fmt::format("{}", k);
-    for (const double cell : e.by_row[k]) {
-      text += std::isnan(cell) ? std::string(",") : fmt::format(",{}", cell);
-    }
-    text += "\n";
-  }
-  return text;
+  ordered_json result = start_json("evaluation", repeat);
+  result["model"] = model.string();
+  result["environment"] = built_in.name;
+  result["environment_options"] = built_in.options;
+  result["steps"] = steps;
+  result["episodes"] = count;
+  result["seed"] = seed;
+  result["reward"] = spec.reward_name;
+  result["score"] = score_label(built_in);
+  result["learnt"] = score_json(learnt);
+  result["initial"] = score_json(initial);
+  std::string table =
+      fmt::format("{} on {}, {} episodes, seed {}: {} ± standard error\n", model.string(),
+                  built_in.name, count, seed, score_label(built_in));
+  table += table_line("learnt policy", score_text(learnt));
+  table += table_line(built_in.initial_name, score_text(initial));
+  add_reference(built_in, result, table);
+  write_runs(spec, learnt.episodes.first, initial.episodes.first, result);
+  finish(result, table);
 }
 
 void EvaluateCommand::on_logs(const Model& loaded) const {
@@ -243,9 +269,10 @@ void EvaluateCommand::finish(const ordered_json& result, const std::string& tabl
 void EvaluateCommand::run() {
   const toml::table options = merge(config.apply(), flags);
   require(steps >= 1, "--steps {}: must be at least 1", steps);
-  require(episodes >= 1, "--episodes {}: must be at least 1", episodes);
-  require(episodes <= std::numeric_limits<Index>::max() / 2 / steps,
-          "--steps {} and --episodes {}: too many", steps, episodes);
+  const Index count = episodes.value_or(EpisodeScoreOptions().episodes);
+  require(count >= 1, "--episodes {}: must be at least 1", count);
+  require(count <= std::numeric_limits<Index>::max() / 2 / steps,
+          "--steps {} and --episodes {}: too many", steps, count);
   const Model loaded = load_model(model);
   if (is_environment(targets.front())) {
     require(targets.size() == 1, "one environment at a time, not {}", listed(targets));
@@ -267,16 +294,18 @@ void add_evaluate(CLI::App& app) {
       ->add_option("target", options->targets,
                    fmt::format("{}, or log files", fmt::join(environment_names(), ", ")))
       ->required();
-  command->add_option("--steps", options->steps, "on an environment: steps of an episode")
-      ->capture_default_str();
   command
-      ->add_option("--episodes", options->episodes,
-                   "on an environment: how many, each with a seed of its own")
+      ->add_option("--steps", options->steps,
+                   "on an environment: steps of an episode, unless it ends before")
       ->capture_default_str();
+  command->add_option("--episodes", options->episodes,
+                      "on an environment: how many. Not given: 1 where they never end, else 100");
   command->add_option("--seed", options->seed, "of the environment, and of random candidates")
       ->capture_default_str();
   command->add_option("--out", options->out, "directory for results.json and the data as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");
+  command->add_flag("--no-reference", options->no_reference,
+                    "leave out what is known without learning, if working it out takes too long");
   add_environment_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(

@@ -11,17 +11,17 @@
 
 namespace waggle::app {
 
-namespace {
-
 std::string dashed(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
 }
 
-/// A field as a flag.
-std::string spelling(const std::string& name) {
+namespace {
+
+/// A flag with what else it is called.
+std::string spelling(const std::string& flag) {
   // γ is what everybody calls it.
-  return (name == "discount" ? "--gamma," : "") + ("--" + dashed(name));
+  return (flag == "discount" ? "--gamma," : "") + ("--" + flag);
 }
 
 /// The number a text is as a whole, or what is wrong with it.
@@ -158,18 +158,23 @@ CLI::Option& OptionFlags::Adder::keep(CLI::Option* option) {
   return *option;
 }
 
+std::string OptionFlags::Adder::flag_of(const std::string& name) const {
+  const auto found = renamed.find(name);
+  return dashed(found == renamed.end() ? name : found->second);
+}
+
 bool OptionFlags::Adder::is_taken(const std::string& name) const {
-  return command.get_option_no_throw("--" + dashed(name)) != nullptr;
+  return command.get_option_no_throw("--" + flag_of(name)) != nullptr;
 }
 
 CLI::Option& OptionFlags::Adder::option(const std::string& name, const std::string& description,
                                         const char* type) {
-  CLI::Option* added = command.add_option(spelling(name), given[name], description);
+  CLI::Option* added = command.add_option(spelling(flag_of(name)), given[name], description);
   return keep(added->type_name(type));
 }
 
 void OptionFlags::Adder::flag(const std::string& name, const std::string& description) {
-  keep(command.add_flag(spelling(name), given[name], description))
+  keep(command.add_flag(spelling(flag_of(name)), given[name], description))
       .check([](const std::string& text) {
         return fault_in_choice(text, {"true", "false"});
       });

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,9 @@ inline constexpr const char* kNumberOrNone = "FLOAT|none";
 /// fit, where CLI11 would take the nearest number that does. To be called when all are added.
 void check_numbers(CLI::App& app);
 
+/// The name of a field as a flag spells it.
+std::string dashed(std::string name);
+
 /// Says what is wrong with a word that must be one of the choices; nothing if it is.
 std::string fault_in_choice(const std::string& text, const std::vector<std::string>& choices);
 
@@ -38,12 +40,12 @@ CLI::Option* take_list(CLI::Option* option);
 class OptionFlags {
  public:
   /// `table` is where the struct stands in a TOML file ("" for its top), `group` the heading in
-  /// --help. `left_out` fields get no flag; a field that has one already keeps it. Where the
-  /// command means something else by that name, the field is for its --config alone.
+  /// --help. A field that has a flag already keeps it. Where the command means something else by
+  /// that name, the field is for its --config alone, unless `renamed` has a flag for it.
   template <typename Options>
   void add(CLI::App& command, Options defaults, const std::string& table, const std::string& group,
-           const std::set<std::string>& left_out = {}) {
-    Adder adder{command, given_[table], flags_[table], group, left_out};
+           const std::map<std::string, std::string>& renamed = {}) {
+    Adder adder{command, given_[table], flags_[table], group, renamed};
     describe(adder, defaults);
   }
 
@@ -61,12 +63,11 @@ class OptionFlags {
     Texts& given;
     std::vector<const CLI::Option*>& flags;
     const std::string& group;
-    const std::set<std::string>& left_out;
+    const std::map<std::string, std::string>& renamed;
 
     template <typename T>
     void operator()(const char* name, T& field, const char* help) {
-      if (left_out.contains(name) || given.contains(name) || kKeptApart.contains(name)) return;
-      if (is_taken(name)) return;
+      if (given.contains(name) || kKeptApart.contains(name) || is_taken(name)) return;
       if constexpr (std::is_same_v<T, bool>) {
         flag(name, fmt::format("{}{} ({})", help, field ? "; =false turns it off" : "", field));
       } else if constexpr (std::is_enum_v<T>) {
@@ -83,6 +84,8 @@ class OptionFlags {
                std::is_floating_point_v<T> ? kNumber : kWhole);
       }
     }
+    /// The field's flag, without dashes in front.
+    std::string flag_of(const std::string& name) const;
     bool is_taken(const std::string& name) const;
     CLI::Option& option(const std::string& name, const std::string& description, const char* type);
     void flag(const std::string& name, const std::string& description);

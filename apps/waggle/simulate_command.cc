@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "files/atomic_file.h"
 #include "option_flags.h"
 #include "progress.h"
+#include "repeat_command.h"
 
 namespace waggle::app {
 
@@ -29,18 +31,22 @@ namespace {
 
 constexpr Index kChunk = 64;  // rows between two looks at whether to end
 
+/// Policies that are no model files.
+const std::set<std::string> kNamedPolicies = {"initial", "optimal", "reference"};
+
 struct SimulateCommand {
   ConfigFile config;
   OptionFlags flags;
   std::string environment;
   Index steps = 2000;
-  Index episode_steps = 0;
+  std::optional<Index> episode_steps;
   std::uint64_t seed = 0;
   std::string policy = "initial";
   std::optional<double> gamma;
   std::filesystem::path out;
 
   void run();
+  toml::table environment_options(Exploration& exploration);
 };
 
 /// The policy of a model file, exploring as asked for.
@@ -75,17 +81,56 @@ void announce_size(const std::filesystem::path& out, const EnvironmentSpec& spec
   }
 }
 
-void SimulateCommand::run() {
-  toml::table given = merge(config.apply(), flags);
-  require(steps >= 1, "--steps {}: must be at least 1", steps);
-  require(episode_steps >= 0, "--episode-steps {}: must not be negative", episode_steps);
-  Exploration exploration;
-  if (const toml::table* table = given["exploration"].as_table()) {
-    read_options(*table, exploration);
-    require(policy != "initial" && policy != "optimal",
-            "exploration is for a learnt policy: name a model with --policy");
+/// The command that learns from such a log, for a controller of this environment.
+std::string learn_hint(const std::filesystem::path& log, const std::string& environment,
+                       const EnvironmentSpec& spec, double discount) {
+  std::string text = fmt::format("waggle learn {} --reward {} --action {}",
+                                 shell_word(log.string()), shell_word(spec.reward_name),
+                                 shell_word(fmt::format("{}", fmt::join(spec.action_names, ","))));
+  if (spec.actions.is_discrete()) {
+    text += " --choices " + shell_word(fmt::format("{}", fmt::join(choice_words(spec), ",")));
+  } else if (spec.actions.is_bounded()) {
+    std::vector<double> bounds;
+    for (Index i = 0; i < spec.actions.size(); ++i) {
+      bounds.insert(bounds.end(), {spec.actions.lower[i], spec.actions.upper[i]});
+    }
+    text += fmt::format(" --action-bounds={}", fmt::join(bounds, ","));
   }
-  given.erase("exploration");
+  if (!spec.reward_is_input) text += " --no-reward-input";
+  return text + fmt::format(" --gamma {} -o {}.safetensors", discount, environment);
+}
+
+/// What was given for the environment, and for the exploration of a learnt policy. A name that both
+/// the environment and the command know is the environment's.
+toml::table SimulateCommand::environment_options(Exploration& exploration) {
+  toml::table given = merge(config.apply(), flags);
+  toml::table explore;
+  if (const toml::node* node = given.get("exploration")) {
+    require(node->is_table(), "exploration = {}: must be a table", TomlSource::shown(*node));
+    explore = *node->as_table();
+    given.erase("exploration");
+  }
+  if (const toml::node* noise = given.get("noise"); noise && !has_option(environment, "noise")) {
+    require(explore.insert("noise", *noise).second,
+            "--noise and --exploration-noise are the same for {}: give one of them", environment);
+    given.erase("noise");
+  }
+  if (episode_steps && has_option(environment, "episode_steps")) {
+    given.insert_or_assign("episode_steps", *episode_steps);
+    episode_steps.reset();
+  }
+  require(episode_steps.value_or(0) >= 0, "--episode-steps {}: must not be negative",
+          episode_steps.value_or(0));
+  read_options(explore, exploration);
+  require(explore.empty() || !kNamedPolicies.contains(policy),
+          "exploration is for a learnt policy: name a model with --policy");
+  return given;
+}
+
+void SimulateCommand::run() {
+  Exploration exploration;
+  const toml::table given = environment_options(exploration);
+  require(steps >= 1, "--steps {}: must be at least 1", steps);
   BuiltIn built_in = make_built_in(environment, given);
   double divergence_limit = RolloutOptions().divergence_limit;
   require(!gamma || policy == "optimal", "--gamma is for --policy optimal");
@@ -93,6 +138,11 @@ void SimulateCommand::run() {
     require(built_in.optimal_policy != nullptr, "--policy optimal: that of {} is not known",
             environment);
     built_in.initial = built_in.optimal_policy(gamma.value_or(built_in.discount));
+  } else if (policy == "reference") {
+    require(built_in.reference_policy != nullptr,
+            "--policy reference: {} has none that acts on what is seen alone{}", environment,
+            built_in.optimal_policy ? "; optimal knows everything" : "");
+    built_in.initial = built_in.reference_policy();
   } else if (policy != "initial") {
     const Model model = load_model(policy);
     built_in.initial = learnt_policy(model, built_in, exploration);
@@ -100,9 +150,10 @@ void SimulateCommand::run() {
   }
   require_output(out, {policy, config.path()});
 
-  Simulation simulation(*built_in.environment, seed, episode_steps);
-  announce_size(out, simulation.spec(), steps, episode_steps > 0);
-  LogWriter writer(out, simulation.spec(), episode_steps > 0);
+  Simulation simulation(*built_in.environment, seed, episode_steps.value_or(0));
+  const bool episodes = built_in.episodic || episode_steps.value_or(0) > 0;
+  announce_size(out, simulation.spec(), steps, episodes);
+  LogWriter writer(out, simulation.spec(), episodes);
   heed_interrupts();
   Index done = 0;
   bool diverged = false;
@@ -116,7 +167,7 @@ void SimulateCommand::run() {
       done += part.trajectory.steps();
       sum += part.trajectory.rewards().sum();
       // Without a column to say so in, the last row just is the last.
-      if (diverged && episode_steps == 0) part.trajectory.end_episode(EpisodeEnd::none);
+      if (diverged && !episodes) part.trajectory.end_episode(EpisodeEnd::none);
       writer.write(part.trajectory);
       progress.update(static_cast<double>(done));
     }
@@ -130,8 +181,9 @@ void SimulateCommand::run() {
   if (interrupted()) {
     fmt::print(stderr, "waggle: interrupted after {} of {} rows, which are saved\n", done, steps);
   }
-  print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\n", out.string(), done, environment,
-                    simulation.spec().reward_name, sum / static_cast<double>(done)));
+  print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\nnext: {}\n", out.string(), done,
+                    environment, simulation.spec().reward_name, sum / static_cast<double>(done),
+                    learn_hint(out, environment, simulation.spec(), built_in.discount)));
 }
 
 }  // namespace
@@ -146,20 +198,24 @@ void add_simulate(CLI::App& app) {
   command->add_option("--seed", options->seed, "of all randomness")->capture_default_str();
   command
       ->add_option("--policy", options->policy,
-                   "initial (the paper's π_0), optimal (knowing everything) or a model file (its "
+                   "initial (knowing nothing: the paper's π_0), optimal (knowing everything), "
+                   "reference (knowing the true model, from what is seen) or a model file (its "
                    "learnt policy)")
       ->capture_default_str();
   command->add_option("--gamma", options->gamma,
-                      "discount of the optimal policy. Not given: the paper's");
-  command
-      ->add_option("--episode-steps", options->episode_steps,
-                   "start a new episode after so many steps; 0: never")
-      ->capture_default_str();
+                      "discount of the optimal policy. Not given: the problem's own, the paper's");
+  command->add_option(
+      "--episode-steps", options->episode_steps,
+      "start a new episode after so many steps. Not given: as the environment does");
   command->add_option("-o,--out", options->out, "the log to write, as CSV")->required();
-  options->flags.add(*command, Exploration(), "exploration", "Exploration of a learnt policy");
+  options->flags.add(*command, Exploration(), "exploration", "Exploration of a learnt policy",
+                     {{"noise", "exploration_noise"}});
   add_environment_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(
+      "--noise and --episode-steps are the environment's own options where it has them. Where it\n"
+      "has not, --noise is --exploration-noise, and a new episode starts by --episode-steps "
+      "alone.\n"
       "Row k holds the reward and observation seen at step k and the action then chosen.\n"
       "Ctrl-C saves the rows so far (exit code 130).\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"

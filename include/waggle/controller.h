@@ -48,8 +48,8 @@ struct GreedyOptions {
 ///
 ///     Q(history, a) = Wᵀφ(F(x_k, z_k(a))),     z_k(a) = (r_k, a, o_k)
 ///
-/// for any reservoir system (F, φ). Echo state and predictive networks are searched without a step
-/// for each a.
+/// for any reservoir system (F, φ). Echo state networks and predictive ones are searched without a
+/// step for each a.
 struct Controller {
   std::shared_ptr<const ReservoirSystem> reservoir;  ///< F and φ
   InputLayout layout;                                ///< what of (r, a, o) is in z
@@ -61,7 +61,7 @@ struct Controller {
   const EchoStateNetwork* network() const {
     return dynamic_cast<const EchoStateNetwork*>(reservoir.get());
   }
-  /// The reservoir as a predictive network, or null likewise.
+  /// The same for a predictive network (predictive.h).
   const PredictiveNetwork* predictive() const;
   /// Throws Error, naming the part, if sizes differ, a weight is not finite or the search does not
   /// suit the space.

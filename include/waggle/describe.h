@@ -276,6 +276,15 @@ void describe(Visitor& v, ScoreOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, EpisodeScoreOptions& o) {
+  v("episodes", o.episodes, "how many");
+  v("seed", o.seed, "of all of them");
+  v("discount", o.discount, "γ in [0, 1], what a reward counts one step later; 1: plain sums");
+  v("max_steps", o.max_steps, "where an episode that does not end is cut");
+  v("divergence_limit", o.divergence_limit, "stop when a cost or an |observation| passes this");
+}
+
+template <typename Visitor>
 void describe(Visitor& v, LogEvaluationOptions& o) {
   v("seed", o.seed, "of random candidates, where the search needs them");
   v("kept_rows", o.kept_rows, "how many of the last rows to return one by one");

@@ -14,6 +14,8 @@
 
 namespace waggle {
 
+struct ControlProblem;
+
 struct ScoreOptions {
   Eigen::Index steps = 10'000;    ///< of each run, ≥ 1
   Eigen::Index runs = 1;          ///< ≥ 1, each with a seed of its own
@@ -37,6 +39,56 @@ struct PolicyScore {
 /// Lets a policy act. Throws Error for bad options, Stopped if the end was asked for.
 PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOptions& options = {},
                          const ProgressCallback& progress = {});
+
+struct EpisodeScoreOptions {
+  Eigen::Index episodes = 100;  ///< ≥ 1
+  std::uint64_t seed = 0;       ///< of all of them
+  double discount = 1.0;        ///< γ in [0, 1]; 1: plain sums
+  /// Where an episode that does not end is cut, ≥ 1.
+  Eigen::Index max_steps = 10'000;
+  double divergence_limit = 1e8;  ///< as RolloutOptions'; a model has one of its own
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// What a policy earned in whole episodes. The reward an episode starts with does not count, since
+/// no action led to it: a return is Σ γᵏ r_{k+1} over the steps taken.
+struct EpisodeScore {
+  double mean_return = 0.0;
+  double standard_error = 0.0;  ///< of that mean; 0 if there is only one episode
+  double worst = 0.0;           ///< the lowest return …
+  double best = 0.0;            ///< … and the highest
+  double mean_length = 0.0;     ///< steps of an episode
+  double terminated = 0.0;      ///< share of the episodes that ended by themselves
+  double mean_reward = 0.0;     ///< per step, without discount
+  double mean_reward_error = 0.0;
+  std::vector<double> returns = {};        ///< by episode
+  std::vector<Eigen::Index> lengths = {};  ///< by episode
+  /// It lost the system: what is here is of the episodes before that, nothing if it was the first.
+  bool diverged = false;
+  Trajectory first = {1, 0};  ///< the first episode
+};
+
+/// Lets a policy act for whole episodes, one after the other. Throws Error for bad options, Stopped
+/// if the end was asked for.
+EpisodeScore score_episodes(Environment& environment, Policy& policy,
+                            const EpisodeScoreOptions& options = {},
+                            const ProgressCallback& progress = {});
+
+/// What a policy is worth by ControlProblem::score.
+struct ProblemScore {
+  double score = 0.0;
+  double standard_error = 0.0;
+  double worst = 0.0;  ///< the score of the lowest episode …
+  double best = 0.0;   ///< … and of the highest
+  EpisodeScore episodes;
+};
+
+/// Judges a policy by the problem's own score; options.discount is the problem's where its score
+/// has one, else 1. Throws as score_episodes() does.
+ProblemScore score_on(const ControlProblem& problem, Policy& policy,
+                      EpisodeScoreOptions options = {}, const ProgressCallback& progress = {});
 
 struct LogEvaluationOptions {
   std::uint64_t seed = 0;      ///< of random candidates, if the search draws any

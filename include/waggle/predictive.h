@@ -22,8 +22,10 @@ namespace waggle {
 /// How predictive states and the value on them are fitted. The network of the memory is drawn by
 /// FitOptions::reservoir.
 struct PredictiveOptions {
-  Eigen::Index frames = 3;      ///< inputs before the last that are remembered exactly
-  Eigen::Index seen = 0;        ///< and what was seen that many steps further back
+  Eigen::Index frames = 3;  ///< inputs before the last that are remembered exactly
+  /// And what was seen that many steps further back. Not given: none, or 48 where choices are
+  /// rewarded for what only these tell.
+  std::optional<Eigen::Index> seen = std::nullopt;
   Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
   double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
   double ridge = 1e-3;          ///< of the predictions, relative as those below

@@ -9,6 +9,7 @@ ControlProblem bee_world_problem(const BeeWorldOptions& options) {
   problem.environment = std::make_unique<BeeWorld>(options);
   problem.initial = std::make_unique<UniformPolicy>(problem.environment->spec().actions);
   problem.initial_name = "random flight π_0";
+  problem.episodic = false;
   problem.discount = 0.5;
   problem.optimum = [options](double discount) {
     const auto flight = reference::optimal_flight({.world = options, .discount = discount});

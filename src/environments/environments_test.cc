@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -7,6 +6,7 @@
 
 #include <waggle/describe.h>
 #include <waggle/environments.h>
+#include <waggle/evaluation.h>
 #include <waggle/rollout.h>
 
 #include "expect_error.h"
@@ -17,36 +17,9 @@ namespace {
 /// Every environment of the table: what the commands and bindings take for granted.
 class EveryEnvironment : public testing::TestWithParam<std::string> {};
 
-struct Judged {
-  double mean = 0.0;
-  double error = 0.0;  ///< of the mean
-};
-
-/// What a policy earns in whole episodes, by the problem's own score. The first percept of an
-/// episode pays nothing: no action led to it.
-Judged judge(const ControlProblem& problem, Policy& policy, Eigen::Index steps) {
-  Simulation simulation(*problem.environment, 1);
-  const Trajectory trajectory = simulation.run(policy, {.steps = steps}).trajectory;
-  using Score = ControlProblem::Score;
-  const double discount = problem.score == Score::discounted_return ? problem.discount : 1.0;
-  double count = 0.0, sum = 0.0, squares = 0.0, earned = 0.0, weight = 1.0, rows = 0.0;
-  for (Eigen::Index k = 0; k < trajectory.steps(); ++k) {
-    if (rows > 0.0) {
-      earned += weight * trajectory.rewards()[k];
-      weight *= discount;
-    }
-    rows += 1.0;
-    if (trajectory.end(k) == EpisodeEnd::none) continue;
-    if (problem.score == Score::mean_reward) earned /= rows - 1.0;
-    count += 1.0;
-    sum += earned;
-    squares += earned * earned;
-    earned = rows = 0.0;
-    weight = 1.0;
-  }
-  EXPECT_GE(count, 10.0) << "too few episodes to judge by";
-  const double mean = sum / count;
-  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / (count - 1.0))};
+/// By the problem's own score, on seeds that no reference has seen.
+ProblemScore judge(const ControlProblem& problem, Policy& policy, Eigen::Index episodes) {
+  return score_on(problem, policy, {.episodes = episodes, .seed = 1});
 }
 
 TEST_P(EveryEnvironment, IsJudgedByAReferenceThatItsPolicyReaches) {
@@ -54,12 +27,12 @@ TEST_P(EveryEnvironment, IsJudgedByAReferenceThatItsPolicyReaches) {
   if (!problem.reference) return;
   const ControlProblem::Reference reference = problem.reference();
   EXPECT_FALSE(reference.label.empty());
-  const Judged initial = judge(problem, *problem.initial, 20'000);
-  EXPECT_GT(reference.score, initial.mean + 3.0 * initial.error);
+  const ProblemScore initial = judge(problem, *problem.initial, 50);
+  EXPECT_GT(reference.score, initial.score + 3.0 * initial.standard_error);
   if (!problem.reference_policy) return;
-  const Judged reached = judge(problem, *problem.reference_policy(), 50'000);
-  EXPECT_NEAR(reached.mean, reference.score,
-              4.0 * std::hypot(reached.error, reference.standard_error) + 1e-9);
+  const ProblemScore reached = judge(problem, *problem.reference_policy(), 200);
+  EXPECT_NEAR(reached.score, reference.score,
+              4.0 * std::hypot(reached.standard_error, reference.standard_error) + 1e-9);
 }
 
 TEST_P(EveryEnvironment, CanBeRunAndJudged) {
@@ -113,7 +86,7 @@ TEST(Environments, RecallIsRightThroughADelayThatLeavesTime) {
         RecallOptions{.answer = RecallAnswer::first, .sensor = {.delay = 7}},
         RecallOptions{.back = 0, .symbols = 2}}) {
     const ControlProblem problem = recall_problem(options);
-    EXPECT_NEAR(judge(problem, *problem.reference_policy(), 3000).mean, 1.0, 1e-12);
+    EXPECT_NEAR(judge(problem, *problem.reference_policy(), 30).score, 1.0, 1e-12);
   }
   EXPECT_FALSE(recall_problem({.back = 4, .sensor = {.delay = 5}}).reference);
   EXPECT_FALSE(recall_problem({.sensor = {.noise = 0.1}}).reference);
@@ -125,11 +98,11 @@ TEST(Environments, TheCartPolesReferenceIsReachedThroughItsSensor) {
                                       SensorOptions{.noise = 0.05, .delay = 5}}) {
     const ControlProblem problem = cart_pole_problem({.sensor = sensor, .episode_steps = 200});
     const ControlProblem::Reference reference = problem.reference();
-    const Judged reached = judge(problem, *problem.reference_policy(), 100'000);
-    EXPECT_NEAR(reached.mean, reference.score,
-                4.0 * std::hypot(reached.error, reference.standard_error));
+    const ProblemScore reached = judge(problem, *problem.reference_policy(), 500);
+    EXPECT_NEAR(reached.score, reference.score,
+                4.0 * std::hypot(reached.standard_error, reference.standard_error));
     EXPECT_GT(reference.score, 100.0);
-    EXPECT_GT(reference.score, judge(problem, *problem.initial, 20'000).mean);
+    EXPECT_GT(reference.score, judge(problem, *problem.initial, 100).score);
   }
 }
 

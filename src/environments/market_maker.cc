@@ -17,6 +17,7 @@ ControlProblem market_maker_problem(const MarketMakerOptions& options) {
       std::make_unique<LinearPolicy>(MatrixXd::Constant(1, 1, initial.gain), initial.noise);
   problem.initial_name =
       fmt::format("initial policy π_0 = N(−{} y, {}²)", initial.gain, initial.noise);
+  problem.episodic = false;
   problem.discount = std::exp(-1.0);
   problem.optimum = [options](double discount) {
     const auto optimal = reference::optimal_control(options, discount);

@@ -52,6 +52,7 @@ ControlProblem tiger_problem(const TigerOptions& options) {
   problem.environment = std::make_unique<Tiger>(options);
   problem.initial = std::make_unique<UniformPolicy>(problem.environment->spec().actions);
   problem.initial_name = "random choices";
+  problem.episodic = options.episode_steps > 0;
   problem.discount = kDiscount;
   problem.score = ControlProblem::Score::discounted_return;
   problem.reference = [options] {

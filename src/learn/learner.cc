@@ -171,7 +171,7 @@ class Learner {
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
   void finish(TrajectorySource& source) {
     const LearnRound& last = result_.rounds.back();
-    result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
+    if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
     warn();
     if (stopped_) return;
     WatchedSource experience(source, with_.progress, stopped_);
@@ -191,9 +191,10 @@ class Learner {
   void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
     const int fits = result_.collected ? 1 : options_.fit.predictive->averaged;
     for (int i = 0; i < fits && !stopped_; ++i) {
-      fitter_->fit(experience, summary, result_.controller.actions, random_rows, last && i + 1 == fits,
-                   [&] { return tell(fits, i); });
+      fitter_->fit(experience, summary, result_.controller.actions, random_rows,
+                   last && i + 1 == fits, [&] { return tell(fits, i); });
       fitter_->fill(result_);
+      if (result_.predictions) name_predictions(*result_.predictions);
       experience.keep();
     }
     if (last && result_.predictions && !result_.predictions->any()) {
@@ -201,6 +202,16 @@ class Learner {
           "nothing of the future is predicted better than by its mean: the controller may be "
           "worthless");
     }
+  }
+
+  /// What is seen, in the order of the inputs, then the reward if it is predicted but not seen.
+  void name_predictions(PredictionQuality& predictions) const {
+    const EnvironmentSpec& spec = result_.environment;
+    std::vector<std::string>& names = predictions.names;
+    names.clear();
+    if (spec.reward_is_input) names.push_back(spec.reward_name);
+    names.insert(names.end(), spec.observation_names.begin(), spec.observation_names.end());
+    if (std::ssize(names) < predictions.explained.cols()) names.push_back(spec.reward_name);
   }
 
   /// Procedure 1 needs a bound on the inputs, which only the first experience can tell.

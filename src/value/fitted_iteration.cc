@@ -19,9 +19,9 @@ using Eigen::VectorXf;
 
 namespace {
 
-constexpr Index kBlock = 64;  // rows handled together
-constexpr Index kGrid = 9;    // actions tried over the whole of a bounded channel
-constexpr Index kNear = 4;    // and around the best one known
+constexpr Index kBlock = 64;          // rows handled together
+constexpr Index kGrid = 9;            // actions tried over the whole of a bounded channel
+constexpr Index kNear = 4;            // and around the best one known
 constexpr double kFirstRidge = 1e-4;  // until one is chosen
 
 /// Looks for the best next action of every row.

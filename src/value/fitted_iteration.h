@@ -20,7 +20,7 @@ struct ValueSteps {
   /// Whether the next column is the step after this one, by an action that was not random; empty:
   /// none is.
   std::vector<bool> continues;
-  Eigen::MatrixXd next;          ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
+  Eigen::MatrixXd next;  ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
   // The reward model, empty or 0 where there is none.
   Eigen::VectorXd expected;     ///< r̂ of what was done
   Eigen::MatrixXd next_reward;  ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows

@@ -23,8 +23,8 @@ RectifiedFeatures bends(Index count) {
 double value_at(const FittedIteration& found, const RectifiedFeatures& features, double u) {
   double sum = found.weights[0] + found.weights[1] * u;
   for (Index i = 0; i < features.size(); ++i) {
-    sum += found.weights[2 + i] *
-           std::max(features.directions(i, 0) * u + features.offsets[i], 0.0);
+    sum +=
+        found.weights[2 + i] * std::max(features.directions(i, 0) * u + features.offsets[i], 0.0);
   }
   return sum;
 }
@@ -40,10 +40,10 @@ ValueSteps steps_of(const ActionSpace& actions, Index rows, bool discrete) {
   for (Index k = 0; k < rows; ++k) {
     Draws draws = Random(1).at(Purpose::user, static_cast<std::uint64_t>(k));
     const double s = draws.uniform(-1.5, 1.5);
-    const double next = std::clamp(
-        s + (discrete ? 0.5 * (static_cast<double>(draws.index(3)) - 1.0)
-                      : draws.uniform(actions.lower[0], actions.upper[0])),
-        -2.0, 2.0);
+    const double next =
+        std::clamp(s + (discrete ? 0.5 * (static_cast<double>(draws.index(3)) - 1.0)
+                                 : draws.uniform(actions.lower[0], actions.upper[0])),
+                   -2.0, 2.0);
     steps.after(0, k) = next;
     steps.reward[k] = -std::abs(next);
     steps.next(0, k) = next;

@@ -158,18 +158,21 @@ void add_evaluation(Document& document, const ordered_json& results,
   SectionBuilder builder =
       start(document, "evaluate", "A controller on " + environment, results, folder);
   builder.section.options = member_of(results, "environment_options");
-  ReportTable table{"Mean reward per step, and the standard error of that mean",
-                    {"policy", "mean reward", "± standard error"},
+  const std::string judged = text_in(results, "score");  // by episodes, if it is said by what
+  ReportTable table{judged.empty() ? "Mean reward per step, and the standard error of that mean"
+                                   : "By the " + judged + ", and the standard error of that mean",
+                    {"policy", judged.empty() ? "mean reward" : "score", "± standard error"},
                     {}};
   const auto row = [&](const std::string& name, const std::string& key) {
     const ordered_json& score = member_of(results, key);
-    const auto mean = number_in(score, "mean_reward");
+    const auto mean = number_in(score, score.contains("score") ? "score" : "mean_reward");
     table.rows.push_back(
         {name, mean ? shown(mean) : "lost the system", shown(number_in(score, "standard_error"))});
   };
   row("learnt", "learnt");
   row("initial", "initial");
   if (results.contains("optimum")) row("optimum, exact", "optimum");
+  if (results.contains("reference")) row("reference", "reference");
   builder.section.tables.push_back(std::move(table));
 
   const std::string reward = text_in(results, "reward");

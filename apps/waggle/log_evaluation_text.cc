@@ -1,0 +1,104 @@
+#include "log_evaluation_text.h"
+
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "logs/csv.h"
+#include "model_text.h"
+
+namespace waggle::app {
+
+using Eigen::Index;
+using nlohmann::ordered_json;
+
+std::string to_table(const Model& model, const LogEvaluation& e) {
+  std::string text = table_line("mean reward logged", fmt::format("{:.4g}", e.mean_reward));
+  text +=
+      table_line("Bellman error",
+                 fmt::format("{:.4g} of the logged actions, {:.4g} greedy, {:.4g} "
+                             "when it was learnt",
+                             e.bellman_error, e.greedy_bellman_error, model.diagnostics.residual));
+  if (e.with_return >= 2) {
+    text += table_line(
+        "value and return",
+        fmt::format("correlation {:.3f}; return ≈ {:.3f} value {} {:.4g}; {} rows", e.correlation,
+                    e.slope, e.intercept < 0 ? "−" : "+", std::abs(e.intercept), e.with_return));
+    if (model.options.sweeps > 0) {
+      text += "  (the value is that of the learnt policy, the return that of the logged one)\n";
+    }
+    text += "  by value:     rows      value     return  deviation\n";
+    for (const LogEvaluation::Decile& decile : e.deciles) {
+      text += fmt::format("           {:>8} {:>10.4g} {:>10.4g} {:>10.4g}\n", decile.rows,
+                          decile.value, decile.realised, decile.deviation);
+    }
+  } else {
+    text += table_line("value and return", "too few rows to know what followed");
+  }
+  if (model.controller.actions.is_discrete()) {
+    text +=
+        table_line("actions agree", fmt::format("in {:.1f} % of the rows", 100.0 * e.same_share));
+  } else {
+    for (Index i = 0; i < e.action_difference.size(); ++i) {
+      text += table_line(i == 0 ? "greedy − logged" : "",
+                         fmt::format("{}: root mean square {:.4g}, logged deviation {:.4g}",
+                                     model.environment.action_names[static_cast<std::size_t>(i)],
+                                     e.action_difference[i], e.action_deviation[i]));
+    }
+  }
+  for (const std::string& warning : e.warnings) text += fmt::format("  ! {}\n", warning);
+  return text;
+}
+
+ordered_json to_json(const Model& model, const LogEvaluation& e) {
+  ordered_json json;
+  json["rows"] = e.rows;
+  json["episodes"] = e.episodes;
+  json["judged"] = e.judged;
+  json["mean_reward"] = e.mean_reward;
+  json["bellman_error"] = e.bellman_error;
+  json["greedy_bellman_error"] = e.greedy_bellman_error;
+  json["values"] = {{"lowest", e.lowest_value}, {"highest", e.highest_value}};
+  json["warnings"] = e.warnings;
+  json["calibration"] = {{"rows", e.with_return},
+                         {"slope", e.slope},
+                         {"intercept", e.intercept},
+                         {"correlation", e.correlation},
+                         {"deciles", ordered_json::array()}};
+  for (const LogEvaluation::Decile& decile : e.deciles) {
+    json["calibration"]["deciles"].push_back({{"rows", decile.rows},
+                                              {"value", decile.value},
+                                              {"return", decile.realised},
+                                              {"deviation", decile.deviation}});
+  }
+  if (model.controller.actions.is_discrete()) {
+    json["agreement"] = {{"same_share", e.same_share}};
+  } else {
+    const auto list = [](const Eigen::VectorXd& v) {
+      return std::vector<double>(v.begin(), v.end());
+    };
+    json["agreement"] = {{"rms_difference", list(e.action_difference)},
+                         {"logged_deviation", list(e.action_deviation)}};
+  }
+  return json;
+}
+
+std::string rows_csv(const Model& model, const LogEvaluation& e) {
+  std::string text = "row,reward,value,return,td_error";
+  for (const std::string& name : model.environment.action_names) text += "," + csv_cell(name);
+  for (const std::string& name : model.environment.action_names) {
+    text += "," + csv_cell(name + "_greedy");
+  }
+  text += "\n";
+  for (std::size_t k = 0; k < e.by_row.size(); ++k) {
+    text += fmt::format("{}", k);
+    for (const double cell : e.by_row[k]) {
+      text += std::isnan(cell) ? std::string(",") : fmt::format(",{}", cell);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace waggle::app
