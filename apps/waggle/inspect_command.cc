@@ -49,10 +49,10 @@ std::string echo_state_lines(const EchoStateReport& report) {
 void InspectCommand::run() {
   config.apply();
   const Model model = load_model(file);
-  const EchoStateReport report = check_echo_state(*model.controller.network());
+  const EchoStateNetwork& network = memory_network(model);
+  const EchoStateReport report = check_echo_state(network);
   std::optional<MemoryCapacity> capacity;
-  if (memory || delays != 0)
-    capacity = measure_memory(*model.controller.network(), {.delays = delays});
+  if (memory || delays != 0) capacity = measure_memory(network, {.delays = delays});
   if (json) {
     ordered_json result = model_json(model);
     result["echo_state"] = {{"operator_norm", report.operator_norm},
@@ -73,8 +73,8 @@ void InspectCommand::run() {
   const Provenance& from = model.provenance;
   std::string text =
       fmt::format("{}: a controller of {} channels, {} bytes, made by waggle {}{}\n", file.string(),
-                  model.controller.network()->inputs(), std::filesystem::file_size(file),
-                  from.waggle_version, from.created.empty() ? "" : ", " + from.created);
+                  network.inputs(), std::filesystem::file_size(file), from.waggle_version,
+                  from.created.empty() ? "" : ", " + from.created);
   text += learnt_table(model);
   text += table_line("confidence", model.has_confidence()
                                        ? "known: act says the standard error of every value"
@@ -82,10 +82,10 @@ void InspectCommand::run() {
   text += echo_state_lines(report);
   if (capacity) {
     text += table_line("memory capacity",
-                       capacity->diverged ? "the states do not stay finite"
-                                          : fmt::format("{:.1f} over delays 1–{} of {} inputs",
-                                                        capacity->total, capacity->options.delays,
-                                                        model.controller.network()->inputs()));
+                       capacity->diverged
+                           ? "the states do not stay finite"
+                           : fmt::format("{:.1f} over delays 1–{} of {} inputs", capacity->total,
+                                         capacity->options.delays, network.inputs()));
   }
   print(text);
 }

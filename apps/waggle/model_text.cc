@@ -1,6 +1,7 @@
 #include "model_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -57,6 +58,146 @@ std::string improvement_text(const Model& model) {
   return made + (sweeps < most ? ", stopped early" : ", the limit: not converged");
 }
 
+/// "8", or "7 to 8" where they differ.
+std::string range_text(std::vector<Index> numbers) {
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  return *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most);
+}
+
+std::string explained_text(double share) {
+  if (std::isnan(share)) return fmt::format("{:>8}", "-");
+  return std::abs(share) < 1000.0 ? fmt::format("{:>8.3f}", share) : fmt::format("{:>8.1e}", share);
+}
+
+/// How many of what is predicted a person is shown.
+constexpr std::size_t kShownNames = 16;
+
+std::string predictions_text(const PredictionQuality& predictions) {
+  if (predictions.names.empty()) return table_line("predicts", "nothing: nothing is seen");
+  std::string ahead;
+  for (const Index horizon : predictions.horizons) ahead += fmt::format("{:>8}", horizon);
+  std::string text = table_line("predicts, steps ahead", ahead);
+  const std::size_t count = std::min(predictions.names.size(), kShownNames);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string row;
+    for (const double share : predictions.explained.col(static_cast<Index>(i))) {
+      row += explained_text(share);
+    }
+    text += table_line("  R² of " + shown(predictions.names[i]), row);
+  }
+  if (count < predictions.names.size()) {
+    text += table_line(
+        "", fmt::format("and {} more; --json has all", predictions.names.size() - count));
+  }
+  return text;
+}
+
+std::string reward_model_text(const Model& model) {
+  const auto& heads = model.controller.predictive()->heads();
+  const bool on = std::any_of(heads.begin(), heads.end(),
+                              [](const PredictiveHead& head) { return head.has_reward(); });
+  const std::string share = model.predictions ? fmt::format("{:.1f} % of the reward's variance",
+                                                            100.0 * model.predictions->reward_model)
+                                              : "";
+  if (!on) return "off: the value finds the reward in the state";
+  return share.empty() ? "on" : fmt::format("on: {} is in the action, not in the state", share);
+}
+
+/// What a predictive controller remembers, keeps and predicts.
+std::string predictive_text(const Model& model) {
+  const PredictiveNetwork& predictive = *model.controller.predictive();
+  const HistoryMemory& memory = predictive.memory();
+  const EchoStateNetwork& network = memory.network();
+  std::string text = table_line(
+      "memory",
+      fmt::format(
+          "{} {} units, seed {}; the last {} inputs exactly{}; {} numbers",
+          network.nonlinear_units(), name_of(network.activation()), model.options.reservoir.seed,
+          memory.frames() + 1,
+          memory.seen() > 0 ? fmt::format(", what was seen {} further back", memory.seen()) : "",
+          memory.size()));
+  std::vector<Index> kept, features;
+  for (const PredictiveHead& head : predictive.heads()) {
+    kept.push_back(head.size());
+    features.push_back(head.features());
+  }
+  const Index now = memory.seen_size();
+  text += table_line("keeps of it",
+                     fmt::format("{} numbers that predict the future, {} of them seen now",
+                                 range_text(kept), now));
+  if (model.predictions) text += predictions_text(*model.predictions);
+  text += table_line("reward model", reward_model_text(model));
+  text += table_line(
+      "value", fmt::format("{} features, {}{}", range_text(features), predictive.heads().size(),
+                           predictive.heads().size() == 1 ? " fit" : " fits averaged"));
+  const FitDiagnostics& fit = model.diagnostics;
+  text += table_line("fit",
+                     fmt::format("{} rows, relative ridge {:.1e}{}", fit.samples, fit.ridge,
+                                 model.options.predictive && !model.options.predictive->value_ridge
+                                     ? ", cross-validated"
+                                     : ""));
+  return text;
+}
+
+/// The same of a controller whose value is linear in the memory itself.
+std::string network_text(const Model& model) {
+  const FitDiagnostics& fit = model.diagnostics;
+  const EchoStateNetwork& network = *model.controller.network();
+  const std::string members =
+      network.members() > 1 ? fmt::format("{} networks of ", network.members()) : "";
+  std::string text =
+      table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
+                                          name_of(model.options.reservoir.activation),
+                                          model.options.reservoir.seed));
+  const Index left_out = model.provenance.rows - fit.samples;
+  if (left_out > 0) {
+    text += table_line("left out", fmt::format("{} rows: the first {} of each episode (washout)",
+                                               left_out, model.options.value.washout_rows()));
+  }
+  text += table_line("fit", fmt::format("{} rows, {} features, rank {}{}, condition {:.1e}",
+                                        fit.samples, fit.features, fit.rank,
+                                        fit.rank_deficient() ? " (the ridge decides the rest)" : "",
+                                        fit.condition_number));
+  return text +
+         table_line(
+             "ridge λ",
+             fmt::format("{:.2e} ({:.1e} of the mean square{})", fit.ridge, fit.relative_ridge,
+                         model.options.value.solve.choose() ? ", cross-validated" : ""));
+}
+
+ordered_json predictive_json(const Model& model) {
+  const PredictiveNetwork& predictive = *model.controller.predictive();
+  const HistoryMemory& memory = predictive.memory();
+  ordered_json json;
+  json["memory"] = {{"units", memory.network().nonlinear_units()},
+                    {"frames", memory.frames()},
+                    {"seen", memory.seen()},
+                    {"size", memory.size()}};
+  json["fits"] = predictive.heads().size();
+  ordered_json dimensions = ordered_json::array();
+  ordered_json rewards = ordered_json::array();
+  for (const PredictiveHead& head : predictive.heads()) {
+    dimensions.push_back(head.size());
+    rewards.push_back(head.has_reward());
+  }
+  json["dimensions"] = dimensions;
+  json["seen_now"] = memory.seen_size();
+  json["reward_model"] = {{"in_fits", rewards}};
+  if (!model.predictions) return json;
+  const PredictionQuality& quality = *model.predictions;
+  // JSON has no NaN: where nothing varies it is null.
+  json["reward_model"]["explained"] = quality.reward_model;
+  json["horizons"] = quality.horizons;
+  json["predictions"] = ordered_json::array();
+  for (std::size_t i = 0; i < quality.names.size(); ++i) {
+    const auto column = quality.explained.col(static_cast<Index>(i));
+    json["predictions"].push_back(
+        {{"name", quality.names[i]},
+         {"explained", std::vector<double>(column.begin(), column.end())}});
+  }
+  return json;
+}
+
 ordered_json numbers(const VectorXd& vector) {
   ordered_json list = ordered_json::array();
   for (const double x : vector) {
@@ -72,10 +213,14 @@ std::string table_line(const std::string& label, const std::string& value) {
   return fmt::format("  {}{} {}\n", label, std::string(used < 22 ? 22 - used : 0, ' '), value);
 }
 
+const EchoStateNetwork& memory_network(const Model& model) {
+  const PredictiveNetwork* predictive = model.controller.predictive();
+  return predictive != nullptr ? predictive->memory().network() : *model.controller.network();
+}
+
 std::string learnt_table(const Model& model) {
   const EnvironmentSpec& spec = model.environment;
   const Provenance& from = model.provenance;
-  const FitDiagnostics& fit = model.diagnostics;
   std::string text = fmt::format("learnt from {}: {} rows, {} episode{}\n", listed(from.sources),
                                  from.rows, from.episodes, from.episodes == 1 ? "" : "s");
   const std::vector<Channel> channels = channels_of(spec);
@@ -95,27 +240,9 @@ std::string learnt_table(const Model& model) {
   const double discount = model.options.value.discount;
   text += table_line("discount γ", fmt::format("{}: looks about {:.3g} steps ahead", discount,
                                                1.0 / (1.0 - discount)));
-  const EchoStateNetwork& network = *model.controller.network();
-  const std::string members =
-      network.members() > 1 ? fmt::format("{} networks of ", network.members()) : "";
-  text +=
-      table_line("reservoir", fmt::format("{}{} {} units, seed {}", members, network.member_units(),
-                                          name_of(model.options.reservoir.activation),
-                                          model.options.reservoir.seed));
-  const Index left_out = from.rows - fit.samples;
-  if (left_out > 0) {
-    text += table_line("left out", fmt::format("{} rows: the first {} of each episode (washout)",
-                                               left_out, model.options.value.washout_rows()));
-  }
-  text += table_line("fit", fmt::format("{} rows, {} features, rank {}{}, condition {:.1e}",
-                                        fit.samples, fit.features, fit.rank,
-                                        fit.rank_deficient() ? " (the ridge decides the rest)" : "",
-                                        fit.condition_number));
-  text += table_line(
-      "ridge λ", fmt::format("{:.2e} ({:.1e} of the mean square{})", fit.ridge, fit.relative_ridge,
-                             model.options.value.solve.choose() ? ", cross-validated" : ""));
-  text += table_line("residual",
-                     fmt::format("{:.4g}, root mean square of the Bellman error", fit.residual));
+  text += model.controller.predictive() != nullptr ? predictive_text(model) : network_text(model);
+  text += table_line("residual", fmt::format("{:.4g}, root mean square of the Bellman error",
+                                             model.diagnostics.residual));
   text += table_line("policy iteration", improvement_text(model));
   for (const std::string& warning : model.warnings) text += fmt::format("  ! {}\n", warning);
   return text;
@@ -134,9 +261,11 @@ ordered_json model_json(const Model& model) {
   json["seed"] = model.options.reservoir.seed;
   json["options"] = to_json(model.options);
   if (model.collected) json["options"].update(to_json(*model.collected));
-  json["sizes"] = {{"inputs", model.controller.network()->inputs()},
-                   {"units", model.controller.network()->units()},
-                   {"features", model.controller.network()->features()}};
+  const ReservoirSystem& reservoir = *model.controller.reservoir;
+  json["sizes"] = {{"inputs", reservoir.inputs()},
+                   {"units", reservoir.units()},
+                   {"features", reservoir.features()}};
+  if (model.controller.predictive() != nullptr) json["predictive"] = predictive_json(model);
   json["fit"] = to_json(model.diagnostics);
   json["fit"]["singular"] = model.singular;
   if (model.improvement) json["improvement"] = to_json(*model.improvement);

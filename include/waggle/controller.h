@@ -11,6 +11,8 @@
 
 namespace waggle {
 
+class PredictiveNetwork;
+
 enum class Maximiser {
   /// Exact over the whole interval where the value is piecewise linear in a scalar action (ReLU or
   /// identity units); vector actions start from the best sampled candidate and are then maximised
@@ -46,7 +48,8 @@ struct GreedyOptions {
 ///
 ///     Q(history, a) = Wᵀφ(F(x_k, z_k(a))),     z_k(a) = (r_k, a, o_k)
 ///
-/// for any reservoir system (F, φ). An echo state network is searched without a step for each a.
+/// for any reservoir system (F, φ). Echo state networks and predictive ones are searched without a
+/// step for each a.
 struct Controller {
   std::shared_ptr<const ReservoirSystem> reservoir;  ///< F and φ
   InputLayout layout;                                ///< what of (r, a, o) is in z
@@ -58,6 +61,8 @@ struct Controller {
   const EchoStateNetwork* network() const {
     return dynamic_cast<const EchoStateNetwork*>(reservoir.get());
   }
+  /// The same for a predictive network (predictive.h).
+  const PredictiveNetwork* predictive() const;
   /// Throws Error, naming the part, if sizes differ, a weight is not finite or the search does not
   /// suit the space.
   void validate() const;

@@ -50,8 +50,10 @@ struct ExportedC {
 /// finite is not taken, and the last action is returned again; a state that overflows is forgotten;
 /// NAME_applied, told what GreedyPolicy::applied would refuse, or a second time, returns 0.
 ///
-/// Throws Error for a model or options that are not valid, for more than 8192 units, and for
-/// weights beyond the range of float, if that is the precision.
+/// The controller's reservoir is an EchoStateNetwork or a PredictiveNetwork.
+///
+/// Throws Error for a model or options that are not valid, for any other reservoir, for more than
+/// 8192 units, and for weights beyond the range of float, if that is the precision.
 ExportedC export_c(const Model& model, const ExportOptions& options = {});
 
 /// Writes PATH.h and PATH.c, each whole or not at all; an extension .h or .c of the path is left

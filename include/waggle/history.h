@@ -21,6 +21,9 @@ namespace waggle {
 /// recalled exactly. A new episode starts from m = 0. Immutable.
 class HistoryMemory {
  public:
+  /// The share of what is missing to 1 that the age rises by in a step.
+  static constexpr double kAging = 1.0 / 64.0;
+
   /// The network reads inputs in this layout and must have direct inputs with a constant. Throws
   /// Error unless it does, or if a length is negative.
   HistoryMemory(EchoStateNetwork network, const InputLayout& layout, Eigen::Index frames,

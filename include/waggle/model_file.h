@@ -13,7 +13,8 @@ namespace waggle {
 inline constexpr int kModelFormatVersion = 2;
 
 /// Writes the model as a safetensors file, whole or not at all. Throws Error if it is not valid or
-/// its reservoir is no echo state network, std::runtime_error if it cannot be written.
+/// its reservoir neither an echo state network nor a predictive one, std::runtime_error if it
+/// cannot be written.
 void save_model(const std::filesystem::path& path, const Model& model);
 /// Reads one. Nothing in the file is trusted: throws Error, naming the file and the part, if it is
 /// no model, damaged, inconsistent, or of a newer format.

@@ -123,6 +123,8 @@ class GreedyPolicy final : public Policy {
   /// finite, is no choice of a discrete space, or makes the state overflow. O(n), no allocation.
   void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
 
+  /// Whether the last action was drawn at random.
+  bool explored() const { return explored_; }
   /// The estimated value of the action last taken, Wᵀφ(x_{k+1}).
   double value() const { return value_; }
   /// x_{k+1}: what is remembered after the last action.
@@ -135,6 +137,7 @@ class GreedyPolicy final : public Policy {
   std::unique_ptr<ActionSearch> search_;
   Exploration exploration_;
   HeldActions held_;
+  bool explored_ = false;
   Eigen::VectorXd state_;
   double value_ = 0.0;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ namespace waggle {
 /// How predictive states and the value on them are fitted. The network of the memory is drawn by
 /// FitOptions::reservoir.
 struct PredictiveOptions {
-  Eigen::Index frames = 3;      ///< inputs before the last that are remembered exactly
-  Eigen::Index seen = 0;        ///< and what was seen that many steps further back
+  Eigen::Index frames = 3;  ///< inputs before the last that are remembered exactly
+  /// And what was seen that many steps further back. Not given: none, or 48 where choices are
+  /// rewarded for what only these tell.
+  std::optional<Eigen::Index> seen = std::nullopt;
   Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
   double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
   double ridge = 1e-3;          ///< of the predictions, relative as those below
@@ -31,7 +34,8 @@ struct PredictiveOptions {
   double dynamics_ridge = 1e-4;
   Eigen::Index features = 600;  ///< random features the value has
   double length_scale = 0.7;    ///< over which they bend, in deviations of the state
-  double value_ridge = 1e-4;
+  /// Of the value. Not given: chosen by the cross-validated error of its targets.
+  std::optional<double> value_ridge = std::nullopt;
   int averaged = 4;                  ///< last fits whose values are averaged
   Eigen::Index value_rows = 40'000;  ///< that the value is fitted to at most, evenly spread
 

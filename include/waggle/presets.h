@@ -23,6 +23,10 @@ LearnOptions iterated();
 /// The same for systems with much noise and a short memory.
 LearnOptions iterated_noisy();
 
+/// Predictive states (predictive.h): for systems of which little is seen, in rounds of acting and
+/// learning, each when a quarter more has been seen.
+LearnOptions predictive();
+
 /// Forecasting a smooth series from its own past.
 SupervisedOptions forecasting();
 

@@ -16,8 +16,8 @@ namespace waggle {
 ///
 /// Implement `step` to plug in your own F: a Controller takes any, so do fit_value, iterate_policy,
 /// fit_supervised and, by LearnWith, `learn` and `learn_from_log`. The learnt part of h is linear
-/// in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden. Files and exports
-/// of a model need an EchoStateNetwork.
+/// in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden. Files
+/// and exports of a model need an EchoStateNetwork or a PredictiveNetwork.
 class ReservoirSystem {
  public:
   virtual ~ReservoirSystem() = default;

@@ -103,17 +103,18 @@ void ActionSearch::draw(Draws& draws, Ref<VectorXd> action) const {
   }
 }
 
-void ActionSearch::explore(const Exploration& exploration, Draws& draws,
+bool ActionSearch::explore(const Exploration& exploration, Draws& draws,
                            Ref<VectorXd> action) const {
   if (exploration.epsilon > 0.0 && draws.uniform() < exploration.epsilon) {
     draw(draws, action);
-    return;
+    return true;
   }
-  if (exploration.noise == 0.0) return;
+  if (exploration.noise == 0.0) return false;
   for (Index i = 0; i < action.size(); ++i) {
     action[i] = std::clamp(action[i] + exploration.noise * draws.normal(), space().lower[i],
                            space().upper[i]);
   }
+  return false;
 }
 
 /// The best of the sampled candidates, or of all choices; its channels go to best_.

@@ -44,7 +44,8 @@ class ActionSearch {
   /// Draws one candidate action, in the environment's terms: any choice, or a point of the box.
   void draw(Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   /// Deviates from an action as asked for: replaces it by a random one, or adds noise to it.
-  void explore(const Exploration& exploration, Draws& draws,
+  /// Returns whether it was replaced.
+  bool explore(const Exploration& exploration, Draws& draws,
                Eigen::Ref<Eigen::VectorXd> action) const;
   /// Wᵀφ(x).
   double value_of(const Eigen::Ref<const Eigen::VectorXd>& state) {

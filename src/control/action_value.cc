@@ -170,8 +170,7 @@ std::unique_ptr<ActionValue> action_value_of(const Controller& controller) {
   std::unique_ptr<ActionValue> value;
   if (const EchoStateNetwork* network = controller.network()) {
     value = std::make_unique<NetworkValue>(controller.reservoir, *network, controller.layout);
-  } else if (const auto* predictive =
-                 dynamic_cast<const PredictiveNetwork*>(controller.reservoir.get())) {
+  } else if (const PredictiveNetwork* predictive = controller.predictive()) {
     value = predictive_value(controller.reservoir, *predictive);
   } else {
     value = std::make_unique<SteppedValue>(controller.reservoir, controller.layout);

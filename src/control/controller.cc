@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <waggle/controller.h>
+#include <waggle/predictive.h>
 
 #include "core/check.h"
 
@@ -18,6 +19,10 @@ void GreedyOptions::validate(const ActionSpace& space) const {
           "candidate_spread to draw from a normal distribution");
 }
 
+const PredictiveNetwork* Controller::predictive() const {
+  return dynamic_cast<const PredictiveNetwork*>(reservoir.get());
+}
+
 void Controller::validate() const {
   require(reservoir != nullptr, "controller: there is no reservoir");
   actions.validate();
@@ -29,6 +34,14 @@ void Controller::validate() const {
           "controller: the input layout has actions of size {} with {} choices, the action space "
           "{} with {}",
           layout.action_size, layout.choices, actions.size(), actions.choices);
+  if (const PredictiveNetwork* network = predictive()) {
+    const InputLayout& own = network->memory().layout();
+    require(own.reward == layout.reward && own.action_channels() == layout.action_channels(),
+            "controller: the memory reads {} and {} channels of the action, the input layout says "
+            "{} and {}",
+            own.reward ? "the reward" : "no reward", own.action_channels(),
+            layout.reward ? "the reward" : "no reward", layout.action_channels());
+  }
   require(weights.size() == 0 || (weights.size() == reservoir->features() && weights.allFinite()),
           "controller: the {} weights must be finite and one for each of the {} features",
           weights.size(), reservoir->features());

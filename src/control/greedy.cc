@@ -84,7 +84,7 @@ void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> actio
 
 void GreedyPolicy::explore(Draws& draws, Ref<VectorXd> action) {
   if (!exploration_.held) {
-    search_->explore(exploration_, draws, action);
+    explored_ = search_->explore(exploration_, draws, action);
     return;
   }
   // Begun so often that a share ε of the steps is random.
@@ -94,7 +94,8 @@ void GreedyPolicy::explore(Draws& draws, Ref<VectorXd> action) {
     search_->draw(draws, action);
     held_.begin(action, draws);
   }
-  if (held_.holding()) held_.take(action);
+  explored_ = held_.holding();
+  if (explored_) held_.take(action);
 }
 
 void GreedyPolicy::applied(const Ref<const VectorXd>& action) {

@@ -21,6 +21,8 @@ class CConstants {
   std::string number(double value) const;
 
   void add_text(const std::string& text) { text_ += text; }
+  /// Of constants that are in the text.
+  void add_bytes(Eigen::Index count) { bytes_ += count; }
   /// @_NAME[size]. Throws as number().
   void add_vector(const char* name, const Eigen::Ref<const Eigen::VectorXd>& values);
   /// @_NAME[columns][rows], by columns, since they are added up by columns. Throws as number().

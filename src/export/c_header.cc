@@ -36,20 +36,44 @@ std::string contents(const CPlan& plan, const ExportedC& sizes) {
                     sizes.flash_bytes, sizes.ram_bytes, sizes.multiply_adds);
 }
 
-std::string types(const CPlan& plan) {
+/// What a state holds before all that every state has.
+std::string network_state(const CPlan& plan) {
   const Index units = plan.network.units();
-  std::string text =
-      fmt::format("typedef {} @_real;\n\n", plan.real_size() == 8 ? "double" : "float");
-  if (plan.kinked) text += "typedef struct {\n  @_real at, change;\n} @_kink;\n\n";
-  text += fmt::format(
+  std::string text = fmt::format(
       "typedef struct {{\n  @_real x[{}];    /* what is remembered, but for the last step */\n"
       "  @_real base[{}]; /* the last step, but for its action */\n",
       units, units);
-  if (plan.kinked) text += fmt::format("  @_kink kinks[{}];\n", plan.kinks());
   if (plan.exact && plan.sampled) text += fmt::format("  @_real shifted[{}];\n", units);
+  return text;
+}
+
+std::string predictive_state(const CPlan& plan) {
+  const Index channels = plan.layout.action_channels();
+  std::string text = fmt::format(
+      "typedef struct {{\n  @_real x[{}];    /* what is remembered, but for the last action */\n"
+      "  @_real base[{}]; /* work space */\n"
+      "  @_real after[{}][{}]; /* what is expected, and how an action changes it */\n"
+      "  @_real line[{}]; /* the part of the value that is straight in the action */\n",
+      plan.remembered(), plan.network.units(), 1 + channels, plan.after(), 1 + channels);
+  if (!plan.discrete) {
+    text += fmt::format("  @_real done[{}]; /* the action before the last, as it was done */\n",
+                        plan.layout.action_size);
+  }
+  return text;
+}
+
+std::string types(const CPlan& plan) {
+  std::string text =
+      fmt::format("typedef {} @_real;\n\n", plan.real_size() == 8 ? "double" : "float");
+  if (plan.kinked) text += "typedef struct {\n  @_real at, change;\n} @_kink;\n\n";
+  text += plan.predictive != nullptr ? predictive_state(plan) : network_state(plan);
+  if (plan.kinked) text += fmt::format("  @_kink kinks[{}];\n", plan.kinks());
   text += "  @_real value; /* of the last action */\n";
   text += plan.discrete ? "  int action;\n"
                         : fmt::format("  @_real action[{}];\n", plan.layout.action_size);
+  if (plan.predictive != nullptr && plan.discrete) {
+    text += "  int done; /* the choice before the last, as it was done; -1: none */\n";
+  }
   text += "  int pending; /* whether the last step has yet to be remembered */\n";
   if (plan.sampled) text += "  uint64_t step;\n";
   return text + "} @_state;\n\n";

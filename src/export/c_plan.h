@@ -6,18 +6,20 @@
 #include <Eigen/Core>
 
 #include <waggle/export.h>
+#include <waggle/predictive.h>
 
 namespace waggle {
 
 /// What kind of C a model's controller becomes, and what it takes.
 struct CPlan {
   /// `file` is what the files are called, without an extension. The model and the options must
-  /// outlive the plan.
+  /// outlive the plan. Throws Error if there is no C for the model's reservoir.
   CPlan(const Model& model, const ExportOptions& options, std::string file);
 
   const Model& model;
   const GreedyOptions& greedy;
-  const EchoStateNetwork& network;
+  const PredictiveNetwork* const predictive;  ///< or null: the value is linear in the network
+  const EchoStateNetwork& network;            ///< that remembers
   const ExportOptions& options;
   const std::string file;
   const InputLayout layout;
@@ -25,18 +27,32 @@ struct CPlan {
   const bool leaky;
   const bool exact;    ///< solved, rather than tried on candidates, along each number of an action
   const bool sampled;  ///< starts from random candidates
-  const bool kinked;
+  const bool kinked;   ///< solved by sorting kinks
   const double half_width;  ///< over which the value is averaged; 0 for none
 
   /// Bytes of a NAME_real.
   Eigen::Index real_size() const { return options.precision == Precision::float64 ? 8 : 4; }
   bool normal_candidates() const { return sampled && greedy.candidate_spread.has_value(); }
+  /// Numbers that are remembered.
+  Eigen::Index remembered() const;
+  /// Numbers of the predictive states of all heads, 0 if there are none, …
+  Eigen::Index after() const;
+  /// … of the largest, …
+  Eigen::Index largest() const;
+  /// … and features of all.
+  Eigen::Index features() const;
+  /// Bends of the reward model along one number of an action.
+  Eigen::Index knots() const;
   /// The most kinks that one number of an action can have.
   Eigen::Index kinks() const;
   /// Bytes of a NAME_state.
   Eigen::Index state_bytes() const;
   /// At most, in a step, where A has this many.
   Eigen::Index multiply_adds(Eigen::Index recurrent_products) const;
+
+ private:
+  Eigen::Index network_multiply_adds() const;
+  Eigen::Index predictive_multiply_adds() const;
 };
 
 /// The first line of a file.

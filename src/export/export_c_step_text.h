@@ -3,8 +3,8 @@
 /// The C that every exported controller is put together from: what its user calls. @ stands for its
 /// name.
 ///
-/// A step is remembered by the next one, since only then it is known what was applied: until then x
-/// is the state before it, and base and action are the step. So nothing is kept twice.
+/// A step is remembered by the next one, since only then it is known what was applied: until then
+/// the state is that before it, with what is needed to take it again. So nothing is kept twice.
 namespace waggle::export_text {
 
 constexpr const char* kFinite = R"(
@@ -24,14 +24,14 @@ constexpr const char* kTake = R"(
 static int @_take(@_state *s, @_real value) {
   s->pending = @_is_finite(value);
   s->value = s->pending ? value : 0;
-  for (int i = 0; i < UNITS && !s->pending; ++i) s->x[i] = 0;
+  if (!s->pending) @_forget(s);
   return s->pending;
 }
 )";
 
 constexpr const char* kResetContinuous = R"(
 void @_reset(@_state *state) {
-  for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
+  @_forget(state);
   for (int i = 0; i < ACTIONS; ++i) {
     state->action[i] = @_lower[i] > 0 ? @_lower[i] : @_upper[i] < 0 ? @_upper[i] : 0;
   }
@@ -40,7 +40,7 @@ void @_reset(@_state *state) {
 )";
 constexpr const char* kResetDiscrete = R"(
 void @_reset(@_state *state) {
-  for (int i = 0; i < UNITS; ++i) state->x[i] = 0;
+  @_forget(state);
   state->action = 0;
   state->value = 0;
   state->pending = 0;
@@ -51,15 +51,17 @@ constexpr const char* kStepContinuous = R"(
 static void @_decide(@_state *state, @_real reward, const @_real *observation) {
   if (!@_all_finite(reward, observation)) return;
   @_real action[ACTIONS] = {0};
-  if (state->pending) @_try(state, state->action, state->x);
+  if (state->pending) @_remember(state, state->action);
   @_prepare(state, reward, observation);
 )";
-constexpr const char* kDecideSearch = R"(  @_search(state, state->base, 0, action);
-  const @_real value = @_try(state, action, 0);
+/// Where there is more between what was seen and what an action is worth than the network.
+constexpr const char* kForesee = "  @_foresee(state);\n";
+constexpr const char* kDecideSearch = R"(  @_search(state, action, 0, action);
+  const @_real value = @_try(state, action);
 )";
 constexpr const char* kDecideSample = "  const @_real value = @_sample(state, action);\n";
 constexpr const char* kDecideBoth = R"(  @_improve(state, action, @_sample(state, action));
-  const @_real value = @_try(state, action, 0);
+  const @_real value = @_try(state, action);
 )";
 constexpr const char* kCountStep = "  ++state->step;\n";
 constexpr const char* kTakeContinuous = R"(  if (!@_take(state, value)) return;
@@ -81,12 +83,13 @@ void @_step(@_state *state, @_real reward, const @_real *observation, @_real *ac
 constexpr const char* kStepDiscrete = R"(
 int @_step(@_state *state, @_real reward, const @_real *observation) {
   if (!@_all_finite(reward, observation)) return state->action;
-  if (state->pending) @_try(state, state->action, state->x);
+  if (state->pending) @_remember(state, state->action);
   @_prepare(state, reward, observation);
-  int best = 0;
+)";
+constexpr const char* kChoose = R"(  int best = 0;
   @_real highest = 0;
   for (int choice = 0; choice < CHOICES; ++choice) {
-    const @_real value = @_try(state, choice, 0);
+    const @_real value = @_try(state, choice);
     if (choice > 0 && !(value > highest)) continue;
     best = choice;
     highest = value;
@@ -99,8 +102,10 @@ int @_step(@_state *state, @_real reward, const @_real *observation) {
 constexpr const char* kAppliedScalar = R"(
 int @_applied(@_state *state, @_real action) {
   if (!state->pending || !@_is_finite(action)) return 0;
-  if (!@_is_finite(@_try(state, &action, 0))) return 0;
-  state->value = @_try(state, &action, state->x);
+  const @_real value = @_try(state, &action);
+  if (!@_is_finite(value)) return 0;
+  @_remember(state, &action);
+  state->value = value;
   state->pending = 0;
   return 1;
 }
@@ -111,8 +116,10 @@ int @_applied(@_state *state, const @_real *action) {
   for (int i = 0; i < ACTIONS; ++i) {
     if (!@_is_finite(action[i])) return 0;
   }
-  if (!@_is_finite(@_try(state, action, 0))) return 0;
-  state->value = @_try(state, action, state->x);
+  const @_real value = @_try(state, action);
+  if (!@_is_finite(value)) return 0;
+  @_remember(state, action);
+  state->value = value;
   state->pending = 0;
   return 1;
 }
@@ -120,8 +127,10 @@ int @_applied(@_state *state, const @_real *action) {
 constexpr const char* kAppliedDiscrete = R"(
 int @_applied(@_state *state, int choice) {
   if (!state->pending || choice < 0 || choice >= CHOICES) return 0;
-  if (!@_is_finite(@_try(state, choice, 0))) return 0;
-  state->value = @_try(state, choice, state->x);
+  const @_real value = @_try(state, choice);
+  if (!@_is_finite(value)) return 0;
+  @_remember(state, choice);
+  state->value = value;
   state->pending = 0;
   return 1;
 }

@@ -1,31 +1,21 @@
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <waggle/bee_world.h>
 #include <waggle/export.h>
 #include <waggle/market_maker.h>
 
-#include "core/check.h"
 #include "expect_error.h"
-#include "files/atomic_file.h"
+#include "export_fixture.h"
 #include "plain_learner.h"
 
 namespace waggle {
 namespace {
 
-namespace fs = std::filesystem;
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
+using ExportC = CFixture;
 
 /// A made-up plant: what it shows is what was done, remembered, and noise. One number or several,
 /// or choices.
@@ -59,12 +49,6 @@ EnvironmentSpec made_up_spec(ActionSpace actions, Index observations, bool rewar
   spec.reward_is_input = reward_is_input;
   return spec;
 }
-
-struct Exported {
-  const char* title;
-  Model model;
-  Trajectory percepts;
-};
 
 Exported made_up(const char* title, ActionSpace actions, const LearnOptions& options,
                  Index observations = 1, bool reward_is_input = true) {
@@ -157,119 +141,6 @@ std::vector<Exported> controllers() {
   return all;
 }
 
-/// What was really done with the action before each row, as the log has it: every third action was
-/// done as chosen, which NaN stands for.
-MatrixXd told_of(const Trajectory& log) {
-  MatrixXd told = MatrixXd::Constant(log.action_size(), log.steps(), NAN);
-  for (Index k = 1; k < log.steps(); ++k) {
-    if (k % 3 != 0) told.col(k) = log.actions().col(k - 1);
-  }
-  return told;
-}
-
-/// A program that reads rows of percepts, whether something else was applied, and what, and writes
-/// actions and values, after its own sizeof the state.
-std::string program(const Model& model) {
-  const Index observations = model.environment.observation_size();
-  const Index actions = model.controller.actions.size();
-  const bool scalar = model.controller.actions.is_discrete() || actions == 1;
-  const std::string step = scalar ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
-                                  : "controller_step(&state, v[0], v + 1, a);"
-                                    "for (i = 0; i < ACTIONS; ++i) action[i] = a[i];";
-  const char* applied = model.controller.actions.is_discrete() ? "(int)told[1]"
-                        : scalar                               ? "told[1]"
-                                                               : "told + 1";
-  return fmt::format(
-             "#include \"controller.h\"\n#include <stdio.h>\n"
-             "enum {{ INPUTS = {}, ACTIONS = {} }};\n",
-             1 + observations, actions) +
-         "int main(void) {\n"
-         "  controller_state state; double in, action[8]; int n = 0;\n"
-         "  controller_real v[INPUTS + 1 + ACTIONS], a[8], *told = v + INPUTS;\n"
-         "  printf(\"%d\\n\", (int)sizeof state);\n"
-         "  controller_reset(&state);\n"
-         "  while (scanf(\"%lf\", &in) == 1) {\n"
-         "    int i; v[n++] = (controller_real)in; if (n < INPUTS + 1 + ACTIONS) continue;\n"
-         "    n = 0; (void)a;\n"
-         "    if (told[0] != 0 && !controller_applied(&state, " +
-         std::string(applied) + ")) return 1;\n    " + step +
-         "\n    for (i = 0; i < ACTIONS; ++i) printf(\"%.17g \", action[i]);\n"
-         "    printf(\"%.17g\\n\", (double)controller_value(&state));\n  }\n  return 0;\n}\n";
-}
-
-class ExportC : public testing::Test {
- protected:
-  ExportC()
-      : directory_(fs::path(testing::TempDir()) / ("waggle-export-" + std::to_string(getpid()))) {
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~ExportC() override { fs::remove_all(directory_); }
-
-  /// Runs a command in the folder; what it printed is shown if it fails.
-  bool run(const std::string& command) {
-    const std::string all = "cd '" + directory_.string() + "' && (" + command + ") 2> log";
-    if (std::system(all.c_str()) == 0) return true;
-    std::ifstream log(directory_ / "log");
-    ADD_FAILURE() << command << "\n" << std::string(std::istreambuf_iterator<char>(log), {});
-    return false;
-  }
-
-  /// Exports, compiles and runs; rows of actions and the value. `told`, if not empty, as of
-  /// told_of.
-  MatrixXd run_c(const Exported& controller, const ExportOptions& options,
-                 const MatrixXd& told = {}) {
-    const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
-    write_file(directory_ / "main.c", program(controller.model));
-    std::ofstream in(directory_ / "in");
-    in.precision(17);
-    const Trajectory& percepts = controller.percepts;
-    for (Index k = 0; k < percepts.steps(); ++k) {
-      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose();
-      const bool tells = told.size() > 0 && !std::isnan(told(0, k));
-      VectorXd action = VectorXd::Zero(percepts.action_size());
-      if (tells) action = told.col(k);
-      in << ' ' << (tells ? 1 : 0) << ' ' << action.transpose() << '\n';
-    }
-    in.close();
-    if (!run("gcc -std=c99 -O1 -Wall -Wextra -Werror -pedantic controller.c main.c -o main -lm && "
-             "./main < in > out")) {
-      return {};
-    }
-    std::ifstream out(directory_ / "out");
-    Index bytes = 0;
-    out >> bytes;
-    EXPECT_EQ(bytes, exported.ram_bytes);
-    EXPECT_NE(exported.header.find(fmt::format("{} bytes, one", bytes)), std::string::npos);
-    MatrixXd result(controller.model.controller.actions.size() + 1, percepts.steps());
-    for (double& number : result.reshaped()) out >> number;
-    EXPECT_TRUE(out.good());
-    return result;
-  }
-
-  fs::path directory_;
-};
-
-/// What the library does on the same percepts.
-MatrixXd run_library(const Exported& controller, std::uint64_t seed, const MatrixXd& told = {}) {
-  GreedyPolicy policy = controller.model.policy();
-  const Trajectory& percepts = controller.percepts;
-  const Index actions = controller.model.controller.actions.size();
-  MatrixXd result(actions + 1, percepts.steps());
-  Percept percept;
-  VectorXd action(actions);
-  for (Index k = 0; k < percepts.steps(); ++k) {
-    percept.reward = percepts.rewards()[k];
-    percept.observation = percepts.observations().col(k);
-    Draws draws = Random(seed).at(Purpose::policy, static_cast<std::uint64_t>(k));
-    if (told.size() > 0 && !std::isnan(told(0, k))) policy.applied(told.col(k));
-    policy.act(percept, draws, action);
-    result.col(k).head(actions) = action;
-    result(actions, k) = policy.value();
-  }
-  return result;
-}
-
 TEST_F(ExportC, DoesWhatTheLibraryDoes) {
   constexpr std::uint64_t seed = 0x123456789abcdef0;
   for (const Exported& controller : controllers()) {
@@ -294,30 +165,6 @@ TEST_F(ExportC, DoesWhatTheLibraryDoes) {
   }
 }
 
-/// How far the float controller's actions and values are from the library's.
-void expect_little_drift(const Exported& controller, const MatrixXd& expected,
-                         const MatrixXd& actual) {
-  ASSERT_EQ(actual.size(), expected.size());
-  const Index last = expected.rows() - 1;
-  const auto values = expected.row(last);
-  const double span = std::max(1e-9, values.maxCoeff() - values.minCoeff());
-  VectorXd moved = (actual - expected).topRows(last).cwiseAbs().colwise().maxCoeff();
-  std::sort(moved.begin(), moved.end());
-  const double median = moved[moved.size() / 2], most = moved[moved.size() * 99 / 100];
-  const double value = (actual.row(last) - values).cwiseAbs().maxCoeff() / span;
-  fmt::print("{}: actions move by {:.0e}, 99 % {:.0e}, worst {:.0e}; values by {:.0e} of all\n",
-             controller.title, median, most, moved[moved.size() - 1], value);
-  // Where two actions are worth the same to rounding, the worst may be anything.
-  EXPECT_LT(median, 1e-6);
-  EXPECT_LT(most, 1e-4);
-  EXPECT_LT(value, 1e-3);
-  if (controller.model.controller.actions.is_discrete()) return;
-  for (Index i = 0; i < last; ++i) {
-    EXPECT_GE(actual.row(i).minCoeff(), controller.model.controller.actions.lower[i]);
-    EXPECT_LE(actual.row(i).maxCoeff(), controller.model.controller.actions.upper[i]);
-  }
-}
-
 TEST_F(ExportC, DriftsLittleInFloat) {
   for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
@@ -329,30 +176,10 @@ TEST_F(ExportC, DriftsLittleInFloat) {
 }
 
 TEST_F(ExportC, TakesOnACortexWhatItSays) {
-  if (std::system("command -v arm-none-eabi-gcc > /dev/null") != 0) {
-    GTEST_SKIP() << "there is no arm-none-eabi-gcc";
-  }
+  if (!has_cortex_compiler()) GTEST_SKIP() << "there is no arm-none-eabi-gcc";
   for (const Exported& controller : controllers()) {
     for (const Precision precision : {Precision::float32, Precision::float64}) {
-      SCOPED_TRACE(fmt::format("{}, {}", controller.title,
-                               precision == Precision::float32 ? "float" : "double"));
-      const ExportedC exported =
-          export_c(directory_ / "controller", controller.model, {.precision = precision});
-      write_file(directory_ / "probe.c",
-                 fmt::format("#include \"controller.h\"\n"
-                             "typedef char size[sizeof(controller_state) == {} ? 1 : -1];\n"
-                             "size probe;\n",
-                             exported.ram_bytes));
-      ASSERT_TRUE(
-          run("for file in controller probe; do arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb "
-              "-std=c99 -O2 -Wall -Wextra -Werror -pedantic -c $file.c -o $file.o || exit 1; done; "
-              "arm-none-eabi-size controller.o | tail -1 > size"));
-      std::ifstream size(directory_ / "size");
-      Index flash = 0, initialised = -1, zeroed = -1;
-      size >> flash >> initialised >> zeroed;
-      EXPECT_EQ(initialised + zeroed, 0);             // all RAM is the caller's
-      EXPECT_GE(flash, exported.flash_bytes);         // the constants …
-      EXPECT_LE(flash, exported.flash_bytes + 6000);  // … and little code
+      expect_sizes_on_a_cortex(controller, precision);
     }
   }
 }

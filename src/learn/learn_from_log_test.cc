@@ -29,6 +29,21 @@ Trajectory flight_in(double unit, double offset, Index steps = 800) {
   return log;
 }
 
+TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
+  FitOptions options;
+  options.reservoir.units = 10;
+  options.value.discount = 0.5;
+  options.sweeps = 2;
+  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 3};
+  const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 300), options);
+  const auto* network = dynamic_cast<const PredictiveNetwork*>(learnt.controller.reservoir.get());
+  ASSERT_NE(network, nullptr);
+  ASSERT_EQ(network->heads().size(), 3u);
+  // Each with features of its own.
+  EXPECT_NE(network->heads()[0].value.directions, network->heads()[1].value.directions);
+  EXPECT_NE(network->heads()[1].value.directions, network->heads()[2].value.directions);
+}
+
 TEST(LearnFromLog, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
   const FitOptions options{
       .reservoir = {.units = 40, .seed = 3},

@@ -114,6 +114,8 @@ class Learner {
   }
 
   Learnt& result() { return result_; }
+  /// Whose actions were drawn at random, in the order of the experience.
+  std::vector<bool> random_rows;
   /// Whether the end was asked for.
   bool stopped() const { return stopped_; }
 
@@ -155,18 +157,21 @@ class Learner {
     result_.rounds.back().end = iteration.end;
   }
 
-  void add_round(const Rollout& rollout) {
+  /// `random` says of each row whether its action was random.
+  void add_round(const Rollout& rollout, const std::vector<bool>& random) {
     LearnRound& round = result_.rounds.emplace_back();
     round.steps = rollout.trajectory.steps();
     round.mean_reward = rollout.trajectory.rewards().mean();
     round.diverged = rollout.diverged;
-    if (!rollout.diverged) result_.experience.append(rollout.trajectory);
+    if (rollout.diverged) return;
+    result_.experience.append(rollout.trajectory);
+    random_rows.insert(random_rows.end(), random.begin(), random.end());
   }
 
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
   void finish(TrajectorySource& source) {
     const LearnRound& last = result_.rounds.back();
-    result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
+    if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
     warn();
     if (stopped_) return;
     WatchedSource experience(source, with_.progress, stopped_);
@@ -186,9 +191,10 @@ class Learner {
   void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
     const int fits = result_.collected ? 1 : options_.fit.predictive->averaged;
     for (int i = 0; i < fits && !stopped_; ++i) {
-      fitter_->fit(experience, summary, result_.controller.actions, last && i + 1 == fits,
-                   [&] { return tell(fits, i); });
+      fitter_->fit(experience, summary, result_.controller.actions, random_rows,
+                   last && i + 1 == fits, [&] { return tell(fits, i); });
       fitter_->fill(result_);
+      if (result_.predictions) name_predictions(*result_.predictions);
       experience.keep();
     }
     if (last && result_.predictions && !result_.predictions->any()) {
@@ -196,6 +202,16 @@ class Learner {
           "nothing of the future is predicted better than by its mean: the controller may be "
           "worthless");
     }
+  }
+
+  /// What is seen, in the order of the inputs, then the reward if it is predicted but not seen.
+  void name_predictions(PredictionQuality& predictions) const {
+    const EnvironmentSpec& spec = result_.environment;
+    std::vector<std::string>& names = predictions.names;
+    names.clear();
+    if (spec.reward_is_input) names.push_back(spec.reward_name);
+    names.insert(names.end(), spec.observation_names.begin(), spec.observation_names.end());
+    if (std::ssize(names) < predictions.explained.cols()) names.push_back(spec.reward_name);
   }
 
   /// Procedure 1 needs a bound on the inputs, which only the first experience can tell.
@@ -356,8 +372,29 @@ std::vector<Index> round_steps(const CollectOptions& options) {
   return plan;
 }
 
+/// Writes down which actions were random.
+class WatchedPolicy final : public Policy {
+ public:
+  WatchedPolicy(GreedyPolicy& policy, std::vector<bool>& random)
+      : policy_(policy), random_(random) {}
+  void begin_episode() override { policy_.begin_episode(); }
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<VectorXd> action) override {
+    policy_.act(percept, draws, action);
+    random_.push_back(policy_.explored());
+  }
+  void end_episode(const Percept& percept) override {
+    policy_.end_episode(percept);
+    random_.push_back(false);
+  }
+
+ private:
+  GreedyPolicy& policy_;
+  std::vector<bool>& random_;
+};
+
 /// Lets what was learnt act for a round.
-Rollout act(Simulation& simulation, const Learnt& learnt, int round, int rounds, Index steps) {
+Rollout act(Simulation& simulation, const Learnt& learnt, int round, int rounds, Index steps,
+            std::vector<bool>& random) {
   const CollectOptions& options = *learnt.collected;
   const RolloutOptions run = {.steps = steps, .divergence_limit = learnt.divergence_limit};
   if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
@@ -368,7 +405,8 @@ Rollout act(Simulation& simulation, const Learnt& learnt, int round, int rounds,
   }
   GreedyPolicy policy =
       learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
-  return simulation.run(policy, run);
+  WatchedPolicy watched(policy, random);
+  return simulation.run(watched, run);
 }
 
 }  // namespace
@@ -385,11 +423,13 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
     const Index steps = plan[static_cast<std::size_t>(round)];
     // Where nothing that was done has made a difference yet, there is nothing to prefer.
     const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
+    std::vector<bool> random;
     const Rollout rollout = initially ? simulation.run(initial, {.steps = steps})
-                                      : act(simulation, learnt, round, rounds, steps);
+                                      : act(simulation, learnt, round, rounds, steps, random);
+    random.resize(static_cast<std::size_t>(rollout.trajectory.steps()), true);
     if (rollout.diverged) {
       if (round == 0) {
-        learner.add_round(rollout);
+        learner.add_round(rollout, random);
         learnt.warnings.push_back(
             fmt::format("the initial policy diverged after {} steps", rollout.trajectory.steps()));
         return std::move(learnt);
@@ -400,7 +440,7 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
         learnt.experience.end_episode(EpisodeEnd::truncated);
       }
     }
-    learner.add_round(rollout);
+    learner.add_round(rollout, random);
     TrajectoryChunks experience(learnt.experience);
     learner.fit(experience, round + 1 == rounds);
   }

@@ -50,6 +50,17 @@ void require_environment(const EnvironmentSpec& spec) {
           spec.actions.choices);
 }
 
+void require_predictions(const PredictionQuality& predictions) {
+  const auto horizons = std::ssize(predictions.horizons);
+  const auto names = std::ssize(predictions.names);
+  require(predictions.explained.rows() == horizons && predictions.explained.cols() == names,
+          "predictions: {} × {} numbers, must be {} horizons × {} names",
+          predictions.explained.rows(), predictions.explained.cols(), horizons, names);
+  for (const Index horizon : predictions.horizons) {
+    require(horizon >= 1, "predictions: {} steps ahead, must be at least 1", horizon);
+  }
+}
+
 }  // namespace
 
 void FitOptions::validate() const {
@@ -128,6 +139,7 @@ void Model::validate() const {
             deviation_factor.cols(), n, n);
     require_finite("deviation factor", deviation_factor);
   }
+  if (predictions) require_predictions(*predictions);
   const Index measured = 1 + environment.actions.size() + environment.observation_size();
   require_vector("ranges.minimum", ranges.minimum, measured);
   require_vector("ranges.maximum", ranges.maximum, measured);

@@ -37,6 +37,35 @@ RectifiedFeatures draw_features(Index count, Index inputs, double scale, std::ui
   return features;
 }
 
+constexpr Index kLongSeen = 48;
+constexpr Index kTrialRows = 3000;
+constexpr Index kTrialFeatures = 100;
+constexpr std::uint64_t kTrialStream = 1'000'000;  // beyond those of fits
+constexpr double kWorthRemembering = 0.02;         // of the reward's variance
+
+// Where nearly all rewards are the best there is, all that counts is to go on, and the value is the
+// same wherever that is possible: nothing says how near the edge one is. What happened does.
+constexpr double kSurvivalShare = 0.9;
+constexpr double kSurvivalTrace = 0.85;
+
+bool is_survival(const VectorXd& rewards) {
+  const double best = rewards.maxCoeff();
+  return static_cast<double>((rewards.array() == best).count()) >=
+         kSurvivalShare * static_cast<double>(rewards.size());
+}
+
+/// Whether each transition is followed by the next one, and that by an action that was not random.
+std::vector<bool> continuations(const Transitions& transitions,
+                                const std::vector<bool>& random_rows) {
+  std::vector<bool> result(transitions.rows.size(), false);
+  for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+    const auto next = static_cast<std::size_t>(transitions.rows[i]) + 1;
+    result[i] = static_cast<std::size_t>(transitions.rows[i + 1]) == next &&
+                !transitions.terminated[i] && next < random_rows.size() && !random_rows[next];
+  }
+  return result;
+}
+
 }  // namespace
 
 PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options)
@@ -45,15 +74,57 @@ PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& 
   drawn_.emplace(options.reservoir, layout.size(), 1);
 }
 
-void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary) {
-  if (settled_) return;
+HistoryMemory PredictiveFitter::memory_with(Index seen) const {
+  return {drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames, seen};
+}
+
+double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience,
+                                        const ExperienceSummary& summary,
+                                        const ActionSpace& actions) const {
+  RememberedExperience remembered(memory_with(seen));
+  const HistoryMemory& memory = remembered.memory();
+  PredictionSums sums(memory, memory.size(), prediction_options(summary));
+  remembered.for_each(experience, [&](const RememberedRows& rows) {
+    sums.add(rows, rows.memory.leftCols(rows.count));
+  });
+  PredictiveHead head;
+  head.first = sums.solve();
+  const std::uint64_t seed = options_.reservoir.seed;
+  head.dynamics = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream);
+  head.value = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream + 1);
+  const Transitions transitions =
+      gather(remembered, experience, head, summary.rows, options_.predictive->value_rows);
+  if (transitions.count() == 0) return 0.0;
+  fit_after_state(transitions, layout_, scaling_, options_.predictive->dynamics_ridge, head);
+  return fit_reward_model(remembered, experience, transitions, actions, head);
+}
+
+PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummary& summary) const {
+  return {.ridge = options_.predictive->ridge,
+          .dimensions = options_.predictive->dimensions,
+          .smallest = options_.predictive->smallest,
+          .reward_mean = summary.ranges.mean[0],
+          .reward_deviation = summary.ranges.deviation[0]};
+}
+
+void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
+                                const ActionSpace& actions) {
+  // The same rows again are for another fit to average with the last.
+  if (settled_ || summary.rows == measured_rows_) return;
   scaling_ = options_.standardise ? measure_inputs(layout_, experience)
                                   : InputScaling::none(layout_.size());
   if (first_rows_ == 0) first_rows_ = summary.rows;
+  measured_rows_ = summary.rows;
   settled_ = summary.rows >= kScaleGrowth * first_rows_;
+  // A longer memory is only worth its size where something is rewarded that only it tells; to see
+  // that takes rows enough for its size.
+  if (!options_.predictive->seen && layout_.choices > 0 && summary.rows >= kTrialRows) {
+    const double with = reward_told_by(kLongSeen, experience, summary, actions);
+    const double without = reward_told_by(0, experience, summary, actions);
+    seen_ = with > std::max(without, 0.0) + kWorthRemembering ? kLongSeen : 0;
+  }
   remembered_ = std::make_unique<RememberedExperience>(
-      HistoryMemory(drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames,
-                    options_.predictive->seen));
+      memory_with(options_.predictive->seen.value_or(seen_)));
   fits_.clear();
 }
 
@@ -63,13 +134,7 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   const std::uint64_t seed = options_.reservoir.seed;
   const auto stream = [this](int which) { return static_cast<std::uint64_t>(4 * count_ + which); };
   const HistoryMemory& memory = remembered_->memory();
-  const Index seen = memory.seen_size();
-  const PredictionFitOptions fit = {
-      .ridge = options.ridge,
-      .dimensions = std::min(options.dimensions, std::max<Index>(2, 2 * seen)),
-      .smallest = options.smallest,
-      .reward_mean = summary.ranges.mean[0],
-      .reward_deviation = summary.ranges.deviation[0]};
+  const PredictionFitOptions fit = prediction_options(summary);
   PredictiveHead head;
   {
     PredictionSums sums(memory, memory.size(), fit);
@@ -100,10 +165,10 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
 }
 
 void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary& summary,
-                           const ActionSpace& actions, bool judge,
-                           const std::function<bool()>& go_on) {
+                           const ActionSpace& actions, const std::vector<bool>& random_rows,
+                           bool judge, const std::function<bool()>& go_on) {
   const PredictiveOptions& options = *options_.predictive;
-  remember(experience, summary);
+  remember(experience, summary, actions);
   PredictiveHead head = draw_head(experience, summary, judge);
   const Transitions transitions =
       gather(*remembered_, experience, head, summary.rows, options.value_rows);
@@ -113,7 +178,11 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
-  if (judge) quality_.reward_model = reward_model;
+  if (judge) {
+    // A model that is not worth having explains nothing, though chance may say a little.
+    quality_.reward_model = head.has_reward() ? reward_model : 0.0;
+    quality_.horizons.assign(std::begin(kHorizons), std::end(kHorizons));
+  }
 
   ValueSteps steps{.after = after_states(head, transitions),
                    .reward = transitions.reward,
@@ -141,7 +210,11 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   steps.expected /= unit;
   steps.next_reward /= unit;
   steps.bends /= unit;
-  FittedIterationOptions iteration = {.discount = discount, .ridge = options.value_ridge};
+  FittedIterationOptions iteration;
+  iteration.discount = discount;
+  iteration.ridge = options.value_ridge;
+  if (is_survival(steps.reward)) iteration.trace = kSurvivalTrace;
+  steps.continues = continuations(transitions, random_rows);
   iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(), discount, ends);
   iteration.sweeps = std::max(1, options_.sweeps);
   // Where values were found before, from there on.
@@ -167,7 +240,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   diagnostics_.samples = steps.rows();
   diagnostics_.features = head.features();
   diagnostics_.rank = head.features();
-  diagnostics_.ridge = options.value_ridge;
+  diagnostics_.ridge = found.ridge;
   diagnostics_.residual = unit * found.residual;
 
   fits_.push_back({std::move(head), std::move(found.weights)});
@@ -199,7 +272,10 @@ void PredictiveFitter::fill(Model& model) const {
   model.controller.weights = std::move(weights);
   model.scaling = scaling_;
   model.diagnostics = diagnostics_;
-  model.predictions = quality_;
+  model.improvement = Improvement{
+      sweeps_, converged_ ? PolicyIterationEnd::fixed_point : PolicyIterationEnd::stopped};
+  // Not known before the last fit.
+  if (!quality_.horizons.empty()) model.predictions = quality_;
 }
 
 }  // namespace waggle

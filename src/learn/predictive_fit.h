@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <waggle/model.h>
 #include <waggle/predictive.h>
 
+#include "prediction/prediction_fit.h"
 #include "prediction/remembered.h"
 
 namespace waggle {
@@ -20,17 +22,26 @@ class PredictiveFitter {
   /// Throws Error for bad options.
   PredictiveFitter(const InputLayout& layout, const FitOptions& options);
 
-  /// Fits to all there is. `experience` begins with the rows of the last call. False asks `go_on`
-  /// for the end; what was found so far is then kept if there is anything.
+  /// Fits to all there is. `experience` begins with the rows of the last call; `random_rows` says
+  /// whose actions were random, rows beyond it count as such. False from `go_on` asks for the end;
+  /// what was found so far is then kept if there is anything.
   void fit(TrajectorySource& experience, const ExperienceSummary& summary,
-           const ActionSpace& actions, bool judge, const std::function<bool()>& go_on);
+           const ActionSpace& actions, const std::vector<bool>& random_rows, bool judge,
+           const std::function<bool()>& go_on);
 
   /// What was found, for a model: the network, the weights, the state after the last row, the
-  /// scaling, the diagnostics and how well the future is predicted.
+  /// scaling, the diagnostics and, if it was judged, how well the future is predicted; what that
+  /// is called is for the caller to say.
   void fill(Model& model) const;
 
  private:
-  void remember(TrajectorySource& experience, const ExperienceSummary& summary);
+  void remember(TrajectorySource& experience, const ExperienceSummary& summary,
+                const ActionSpace& actions);
+  HistoryMemory memory_with(Eigen::Index seen) const;
+  /// The share of the reward's variance that a reward model on such a memory explains.
+  double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
+                        const ExperienceSummary& summary, const ActionSpace& actions) const;
+  PredictionFitOptions prediction_options(const ExperienceSummary& summary) const;
   PredictiveHead draw_head(TrajectorySource& experience, const ExperienceSummary& summary,
                            bool judge);
 
@@ -38,8 +49,10 @@ class PredictiveFitter {
   FitOptions options_;
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
-  Eigen::Index first_rows_ = 0;  // at the first fit
-  bool settled_ = false;         // the scaling is not measured again
+  Eigen::Index first_rows_ = 0;     // at the first fit
+  Eigen::Index measured_rows_ = 0;  // when the scaling was last measured
+  Eigen::Index seen_ = 0;           // as chosen
+  bool settled_ = false;            // the scaling is not measured again
   std::unique_ptr<RememberedExperience> remembered_;
   struct Fitted {
     PredictiveHead head;

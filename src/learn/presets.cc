@@ -77,6 +77,18 @@ LearnOptions iterated_noisy() {
   return options;
 }
 
+LearnOptions predictive() {
+  LearnOptions options;
+  options.fit.predictive.emplace();
+  options.fit.sweeps = 8;
+  options.fit.greedy.smoothing = 0.0;
+  options.fit.greedy.candidates = 8;  // where the search along each number of an action starts
+  options.collect.steps = 10'000;
+  options.collect.growth = 0.25;
+  options.collect.exploration = {.epsilon = 0.1, .noise = 0.0, .held = true};
+  return options;
+}
+
 SupervisedOptions forecasting() {
   SupervisedOptions options;
   ReservoirOptions& reservoir = options.reservoir;
@@ -101,6 +113,7 @@ const std::vector<Preset>& all() {
     add("paper", "the paper's recipe to the letter", paper());
     add("iterated", "in rounds of acting and learning", iterated());
     add("iterated-noisy", "the same for much noise and short memory", iterated_noisy());
+    add("predictive", "predictive states, for systems of which little is seen", predictive());
     return list;
   }();
   return presets;

@@ -1,7 +1,6 @@
 #include <charconv>
-#include <cstring>
 #include <limits>
-#include <set>
+#include <utility>
 
 #include <waggle/learner.h>
 #include <waggle/model_file.h>
@@ -9,14 +8,14 @@
 
 #include "core/check.h"
 #include "files/atomic_file.h"
+#include "models/predictive_tensors.h"
 #include "models/safetensors.h"
+#include "models/tensors.h"
 #include "options/options_json.h"
 
 namespace waggle {
 
 using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::Ref;
 using Eigen::VectorXd;
 
 /// What of a model is neither tensor nor described elsewhere.
@@ -56,117 +55,9 @@ void describe(Visitor& v, Fit& o) {
 
 namespace {
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 constexpr const char* kFormat = "waggle model";
 
-template <typename T>
-std::string bytes_of(const T* values, Index count) {
-  std::string bytes(static_cast<std::size_t>(count) * sizeof(T), '\0');
-  if (count > 0) std::memcpy(bytes.data(), values, bytes.size());
-  return bytes;
-}
-
-Tensor matrix_tensor(const RowMajor& matrix) {
-  return {Dtype::f64,
-          {static_cast<std::uint64_t>(matrix.rows()), static_cast<std::uint64_t>(matrix.cols())},
-          bytes_of(matrix.data(), matrix.size())};
-}
-
-Tensor vector_tensor(const Ref<const VectorXd>& vector) {
-  return {Dtype::f64,
-          {static_cast<std::uint64_t>(vector.size())},
-          bytes_of(vector.data(), vector.size())};
-}
-
-Tensor index_tensor(const int* values, Index count) {
-  const std::vector<std::int64_t> wide(values, values + count);
-  return {Dtype::i64, {wide.size()}, bytes_of(wide.data(), count)};
-}
-
 std::string block_name(Index member) { return fmt::format("network.recurrent.{}", member); }
-
-/// Hands out the tensors of a file, each of the shape it must have, and knows what is left over.
-class Tensors {
- public:
-  explicit Tensors(const std::map<std::string, Tensor>& tensors) : tensors_(tensors) {}
-
-  bool has(const std::string& name) const { return tensors_.contains(name); }
-
-  VectorXd vector(const std::string& name) { return vector(name, extent(name, 0, 1)); }
-  VectorXd vector(const std::string& name, Index size, bool finite = true) {
-    VectorXd values(size);
-    copy(take(name, Dtype::f64, {size}), values.data());
-    if (finite) require_finite(name, values);
-    return values;
-  }
-  MatrixXd matrix(const std::string& name, Index rows) {
-    return matrix(name, rows, extent(name, 1, 2));
-  }
-  MatrixXd matrix(const std::string& name, Index rows, Index columns) {
-    const Tensor& tensor = take(name, Dtype::f64, {rows, columns});
-    RowMajor values(rows, columns);
-    copy(tensor, values.data());
-    require_finite(name, values);
-    return values;
-  }
-  /// Whole numbers in [0, limit].
-  std::vector<int> indices(const std::string& name, Index size, Index limit) {
-    const Tensor& tensor = take(name, Dtype::i64, {size});
-    std::vector<std::int64_t> wide(static_cast<std::size_t>(size));
-    copy(tensor, wide.data());
-    for (const std::int64_t index : wide) {
-      require(index >= 0 && index <= limit, "tensor {}: {} is not in [0, {}]", in_quotes(name),
-              index, limit);
-    }
-    return {wide.begin(), wide.end()};
-  }
-  /// One side of a tensor that must have `dimensions`.
-  Index extent(const std::string& name, std::size_t side, std::size_t dimensions) const {
-    const Tensor& tensor = find(name);
-    require(tensor.shape.size() == dimensions, "tensor {}: shape [{}], must have {} sides",
-            in_quotes(name), fmt::join(tensor.shape, ", "), dimensions);
-    // An empty tensor may claim any size on its other sides.
-    require(tensor.shape[side] <= std::numeric_limits<std::int32_t>::max(),
-            "tensor {}: shape [{}] is too large", in_quotes(name), fmt::join(tensor.shape, ", "));
-    return static_cast<Index>(tensor.shape[side]);
-  }
-
-  void finish() const {
-    for (const auto& [name, tensor] : tensors_) {
-      require(taken_.contains(name), "tensor {}: does not belong to this model", in_quotes(name));
-    }
-  }
-
- private:
-  const Tensor& find(const std::string& name) const {
-    const auto found = tensors_.find(name);
-    require(found != tensors_.end(), "tensor {}: is missing", in_quotes(name));
-    return found->second;
-  }
-  const Tensor& take(const std::string& name, Dtype dtype, const std::vector<Index>& shape) {
-    const Tensor& tensor = find(name);
-    taken_.insert(name);
-    const bool fits = std::equal(
-        shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end(),
-        [](Index a, std::uint64_t b) { return a >= 0 && static_cast<std::uint64_t>(a) == b; });
-    require(tensor.dtype == dtype && fits, "tensor {}: {} of shape [{}], must be {} of [{}]",
-            in_quotes(name), name_of(tensor.dtype), fmt::join(tensor.shape, ", "), name_of(dtype),
-            fmt::join(shape, ", "));
-    return tensor;
-  }
-  static void copy(const Tensor& tensor, void* to) {
-    if (!tensor.bytes.empty()) std::memcpy(to, tensor.bytes.data(), tensor.bytes.size());
-  }
-  static void require_finite(const std::string& name, const Ref<const MatrixXd>& values) {
-    const Entry bad = first_non_finite(values);
-    require(bad.row < 0, "tensor {}: entry ({}, {}) is not finite", in_quotes(name), bad.row,
-            bad.column);
-  }
-
-  const std::map<std::string, Tensor>& tensors_;
-  std::set<std::string> taken_;
-};
 
 Eigen::SparseMatrix<double> read_sparse(Tensors& tensors, const std::string& name, Index n) {
   const std::vector<int> starts =
@@ -338,8 +229,16 @@ Model from_content(const Safetensors& content) {
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   const auto shape =
       from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
-  model.controller.reservoir =
-      std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
+  EchoStateNetwork network(read_network(tensors, shape));
+  const auto predictive = content.metadata.find(kPredictive);
+  if (predictive != content.metadata.end()) {
+    ReadPredictive read =
+        read_predictive(predictive->second, std::move(network), model.controller.layout, tensors);
+    model.controller.reservoir = std::move(read.network);
+    model.predictions = std::move(read.predictions);
+  } else {
+    model.controller.reservoir = std::make_shared<const EchoStateNetwork>(std::move(network));
+  }
   if (tensors.has("scaling.mean")) {
     model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
   }
@@ -370,9 +269,12 @@ Model from_content(const Safetensors& content) {
 
 std::string serialise(const Model& model) {
   model.validate();
-  const EchoStateNetwork* network = model.controller.network();
+  const PredictiveNetwork* predictive = model.controller.predictive();
+  const EchoStateNetwork* network =
+      predictive != nullptr ? &predictive->memory().network() : model.controller.network();
   require(network != nullptr,
-          "model: its reservoir is no echo state network, and has no file format");
+          "model: its reservoir is no echo state network and no predictive one, and has no file "
+          "format");
   const NetworkWeights weights = network->weights();
   Safetensors content;
   content.metadata = {
@@ -391,6 +293,7 @@ std::string serialise(const Model& model) {
   if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
   auto& tensors = content.tensors;
   write_network(weights, tensors);
+  if (predictive != nullptr) write_predictive(*predictive, model.predictions, content);
   write_bounds("environment", model.environment.actions, tensors);
   write_bounds("actions", model.controller.actions, tensors);
   if (model.scaling) {

@@ -15,7 +15,7 @@
 
 #include "damage.h"
 #include "expect_error.h"
-#include "model_cases.h"
+#include "predictive_cases.h"
 #include "temporary_folder.h"
 
 namespace waggle {
@@ -70,12 +70,13 @@ std::string mutated(std::string bytes, Draws& draws) {
 TEST(Model, SurvivesCorruption) {
   const char* setting = std::getenv("WAGGLE_MUTATIONS");
   const long mutations = setting != nullptr ? std::atol(setting) : 2000;
-  const std::string originals[] = {serialise(bee(6).model), serialise(market().model),
-                                   serialise(countdown().model)};
+  const std::string originals[] = {
+      serialise(bee(6).model), serialise(market().model), serialise(countdown().model),
+      serialise(predictive_tanks().model), serialise(predictive_recall().model)};
   long loaded = 0;
   for (long i = 0; i < mutations; ++i) {
     Draws draws = Random(42).at(Purpose::user, static_cast<std::uint64_t>(i));
-    const std::string bytes = mutated(originals[i % 3], draws);
+    const std::string bytes = mutated(originals[i % 5], draws);
     try {
       const Model model = parse_model(bytes, "file");
       ++loaded;

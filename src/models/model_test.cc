@@ -317,7 +317,7 @@ TEST(Model, ActsOnlyOnWhatFits) {
   expect_error([&] { model.policy(); }, "no policy");
   expect_error([&] { serialise(model); }, "no reservoir");
 
-  // Any reservoir system can act, but only an echo state network has a file format.
+  // Any reservoir system can act, but only those waggle has itself have a file format.
   Model own = countdown().model;
   const auto system = std::make_shared<toy::LastObservation>(6, own.controller.layout.size());
   own.controller.reservoir = system;

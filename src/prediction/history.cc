@@ -12,8 +12,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double kAging = 1.0 / 64.0;
-
 /// Moves a delay line of blocks of `width` on by one; the newest goes to the front.
 template <typename Newest>
 void shift(const Ref<const VectorXd>& line, const Newest& newest, Ref<VectorXd> next) {

@@ -14,7 +14,7 @@ using Eigen::VectorXd;
 
 void PredictiveOptions::validate() const {
   require(frames >= 0 && frames <= 1000, "frames = {}: must be in [0, 1000]", frames);
-  require(seen >= 0 && seen <= 10'000, "seen = {}: must be in [0, 10000]", seen);
+  if (seen) require(*seen >= 0 && *seen <= 10'000, "seen = {}: must be in [0, 10000]", *seen);
   require(dimensions >= 1 && dimensions <= 1000, "dimensions = {}: must be in [1, 1000]",
           dimensions);
   require(smallest >= 0.0 && smallest < 1.0, "smallest = {}: must be in [0, 1)", smallest);
@@ -24,7 +24,7 @@ void PredictiveOptions::validate() const {
   };
   require_ridge("ridge", ridge);
   require_ridge("dynamics_ridge", dynamics_ridge);
-  require_ridge("value_ridge", value_ridge);
+  if (value_ridge) require_ridge("value_ridge", *value_ridge);
   require_ridge("length_scale", length_scale);
   const auto require_count = [](const char* name, Index value, Index least) {
     require(value >= least && value <= 100'000, "{} = {}: must be in [{}, 100000]", name, value,

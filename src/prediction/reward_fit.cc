@@ -15,6 +15,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kWorthIt = 0.01;      // share of the reward's variance
+constexpr double kNoHarm = 1e-3;       // of what is left by the state
 constexpr double kRidge = 1e-4;        // of functions of u
 constexpr double kMemoryRidge = 1e-2;  // of the memory
 constexpr Index kKnots = 5;
@@ -106,7 +107,9 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
     }
     const Fit by_action = fit(x, centred, kRidge, transitions.rows);
     const double share = (by_state.error - by_action.error) / total;
-    if (!(share > kWorthIt)) return share;
+    // What an action costs by itself decides where nothing else does, however little of the reward
+    // it explains, and it is a handful of coefficients: it stays unless it does harm.
+    if (!(by_action.error <= (1.0 + kNoHarm) * by_state.error)) return share;
     head.knots = knots;
     head.bends = by_action.weights.tail(c * kKnots).reshaped(c, kKnots);
     for (Index i = 0; i < c; ++i) head.bends.row(i) /= actions.upper[i] - actions.lower[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -18,17 +19,10 @@ using Eigen::VectorXf;
 
 namespace {
 
-constexpr Index kBlock = 64;  // rows handled together
-constexpr Index kGrid = 9;    // actions tried over the whole of a bounded channel
-constexpr Index kNear = 4;    // and around the best one known
-
-/// (1, u, features) of every column, in single precision: what is read again and again.
-void write_features(const RectifiedFeatures& features, const Eigen::Ref<const MatrixXd>& u,
-                    Eigen::Ref<MatrixXd> out) {
-  out.row(0).setOnes();
-  out.middleRows(1, u.rows()) = u;
-  features.write(u, out.bottomRows(features.size()));
-}
+constexpr Index kBlock = 64;          // rows handled together
+constexpr Index kGrid = 9;            // actions tried over the whole of a bounded channel
+constexpr Index kNear = 4;            // and around the best one known
+constexpr double kFirstRidge = 1e-4;  // until one is chosen
 
 /// Looks for the best next action of every row.
 class Search {
@@ -41,8 +35,7 @@ class Search {
         tried_(kGrid + kNear),
         values_(kGrid + kNear),
         shifted_(features.size()),
-        preactivations_(features.size(), kBlock * (1 + channels_)),
-        linear_(1 + channels_, kBlock) {
+        preactivations_(features.size(), kBlock * (1 + channels_)) {
     best_.setZero(channels_, steps.rows());
     if (!actions.is_discrete()) best_.colwise() = 0.5 * (actions.lower + actions.upper);
   }
@@ -167,7 +160,115 @@ class Search {
   Index channels_;
   MatrixXd best_;
   VectorXd tried_, values_, shifted_;
-  MatrixXd preactivations_, linear_;
+  MatrixXd preactivations_;
+};
+
+/// The regression of targets on (1, u, features of u), and the values of the actions held.
+class ValueRegression {
+ public:
+  ValueRegression(const ValueSteps& steps, const RectifiedFeatures& features)
+      : steps_(steps),
+        features_(features),
+        block_(1 + steps.after.rows() + features.size(), 8 * kBlock),
+        phi_(block_.rows(), steps.rows()),
+        phi_next_(block_.rows(), steps.rows()) {
+    for (MatrixXd& gram : grams_) gram.setZero(block_.rows(), block_.rows());
+    for (Index from = 0; from < steps.rows(); from += block_.cols()) {
+      const Index count = std::min(block_.cols(), steps.rows() - from);
+      write(steps.after.middleCols(from, count), count);
+      linalg::add_square(block_.leftCols(count), grams_[half_of(from)]);
+      phi_.middleCols(from, count) = block_.leftCols(count).cast<float>();
+    }
+  }
+
+  void set_ridge(double ridge) { solver_.emplace(ridged(grams_[0] + grams_[1], ridge)); }
+
+  /// The largest ridge whose error on one half, fitted to the other, is near the least.
+  double choose_ridge(const VectorXd& target) const {
+    VectorXd cross[2];
+    double squares[2] = {0.0, 0.0};
+    const double mean = target.mean();
+    for (VectorXd& sum : cross) sum.setZero(phi_.rows());
+    for (Index from = 0; from < steps_.rows(); from += block_.cols()) {
+      const Index count = std::min(block_.cols(), steps_.rows() - from);
+      const VectorXd y = target.segment(from, count).array() - mean;
+      cross[half_of(from)] += (phi_.middleCols(from, count) * y.cast<float>()).cast<double>();
+      squares[half_of(from)] += y.squaredNorm();
+    }
+    if (steps_.rows() <= block_.cols()) return kFirstRidge;
+    double errors[std::size(kRidges)];
+    for (std::size_t i = 0; i < std::size(kRidges); ++i) {
+      errors[i] = 0.0;
+      for (int half = 0; half < 2; ++half) {
+        const VectorXd w =
+            linalg::solve_positive(ridged(grams_[1 - half], kRidges[i]), cross[1 - half]);
+        errors[i] += squares[half] - 2.0 * w.dot(cross[half]) + w.dot(grams_[half] * w);
+      }
+    }
+    const double least = *std::min_element(std::begin(errors), std::end(errors));
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; i < std::size(kRidges); ++i) {
+      if (errors[i] <= kNearLeast * least) chosen = i;
+    }
+    return kRidges[chosen];
+  }
+
+  /// Returns the root mean square of what is left.
+  double fit(const VectorXd& target, VectorXd& weights) {
+    // Sums in single precision lose digits to a large mean, so that goes through the constant.
+    const double mean = target.mean();
+    const VectorXf centred = (target.array() - mean).cast<float>();
+    const VectorXf cross = phi_ * centred;
+    weights = solver_->solve(cross.cast<double>());
+    const VectorXf left = centred - phi_.transpose() * weights.cast<float>();
+    weights[0] += mean;
+    return left.norm() / std::sqrt(static_cast<double>(target.size()));
+  }
+
+  /// Holds the actions a search has found.
+  void set_next(const Search& search) {
+    MatrixXd u(steps_.after.rows(), block_.cols());
+    for (Index from = 0; from < steps_.rows(); from += block_.cols()) {
+      const Index count = std::min(block_.cols(), steps_.rows() - from);
+      search.after(from, u.leftCols(count));
+      write(u.leftCols(count), count);
+      phi_next_.middleCols(from, count) = block_.leftCols(count).cast<float>();
+    }
+    rewards_.resize(steps_.rows());
+    for (Index i = 0; i < steps_.rows(); ++i) rewards_[i] = search.reward(i);
+  }
+  /// Q of them.
+  void next_values(const VectorXd& weights, VectorXd& value) const {
+    VectorXf rest = weights.cast<float>();
+    rest[0] = 0.0F;
+    value = (phi_next_.transpose() * rest).cast<double>();
+    value.array() += rewards_.array() + weights[0];
+  }
+
+ private:
+  static constexpr double kRidges[] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+  static constexpr double kNearLeast = 1.01;
+
+  int half_of(Index row) const { return static_cast<int>((row / block_.cols()) % 2); }
+  static MatrixXd ridged(MatrixXd gram, double ridge) {
+    const double scale = gram.trace() / static_cast<double>(gram.rows());
+    gram.diagonal().array() += ridge * scale + 1e-300;
+    return gram;
+  }
+  void write(const Eigen::Ref<const MatrixXd>& u, Index count) {
+    auto out = block_.leftCols(count);
+    out.row(0).setOnes();
+    out.middleRows(1, u.rows()) = u;
+    features_.write(u, out.bottomRows(features_.size()));
+  }
+
+  const ValueSteps& steps_;
+  const RectifiedFeatures& features_;
+  MatrixXd block_;
+  MatrixXf phi_, phi_next_;  // read again and again: single precision
+  MatrixXd grams_[2];        // of alternate blocks of rows
+  std::optional<linalg::PositiveSolver> solver_;
+  VectorXd rewards_;  // r̂ of the actions held
 };
 
 }  // namespace
@@ -177,24 +278,12 @@ FittedIteration iterate_value(const ValueSteps& steps, const RectifiedFeatures& 
                               const FittedIterationOptions& options,
                               const std::function<bool()>& go_on) {
   const Index rows = steps.rows();
-  const Index size = 1 + steps.after.rows() + features.size();
-  MatrixXf phi(size, rows);
-  MatrixXf phi_next(size, rows);
-  MatrixXd gram = MatrixXd::Zero(size, size);
-  MatrixXd block(size, 8 * kBlock);
-  for (Index from = 0; from < rows; from += block.cols()) {
-    const Index count = std::min(block.cols(), rows - from);
-    write_features(features, steps.after.middleCols(from, count), block.leftCols(count));
-    linalg::add_square(block.leftCols(count), gram);
-    phi.middleCols(from, count) = block.leftCols(count).cast<float>();
-  }
-  gram.diagonal().array() += options.ridge * gram.trace() / static_cast<double>(size) + 1e-300;
-  const linalg::PositiveSolver solver(std::move(gram));
-
+  ValueRegression regression(steps, features);
   FittedIteration result;
+  result.ridge = options.ridge.value_or(kFirstRidge);
+  regression.set_ridge(result.ridge);
   VectorXd& value = result.next_value;
   value = std::move(start);
-  VectorXf fitted;
   const auto clip = [&] {
     for (Index i = 0; i < rows; ++i) {
       value[i] = steps.terminated[static_cast<std::size_t>(i)]
@@ -202,49 +291,43 @@ FittedIteration iterate_value(const ValueSteps& steps, const RectifiedFeatures& 
                      : std::clamp(value[i], options.bounds.lowest, options.bounds.highest);
     }
   };
-  clip();
-  // Float sums of large targets with a large mean lose digits, so the mean goes through the
-  // constant by itself.
-  const auto fit = [&] {
-    VectorXd target = steps.reward + options.discount * value;
-    if (steps.expected.size() > 0) target -= steps.expected;
-    const double mean = target.mean();
-    const VectorXf centred = (target.array() - mean).cast<float>();
-    const VectorXf cross = phi * centred;
-    result.weights = solver.solve(cross.cast<double>());
-    result.weights[0] += mean;
-    fitted = phi.transpose() * result.weights.cast<float>();
-    result.residual =
-        std::sqrt((target - fitted.cast<double>()).squaredNorm() / static_cast<double>(rows));
+  const auto target = [&] {
+    VectorXd sum = steps.reward + options.discount * value;
+    if (options.trace > 0.0 && !steps.continues.empty()) {
+      for (Index i = rows - 2; i >= 0; --i) {
+        if (!steps.continues[static_cast<std::size_t>(i)]) continue;
+        sum[i] += options.discount * options.trace * (sum[i + 1] - value[i]);
+      }
+    }
+    if (steps.expected.size() > 0) sum -= steps.expected;
+    return sum;
   };
+  const auto fit = [&] { result.residual = regression.fit(target(), result.weights); };
+  clip();
 
   Search search(steps, features, actions);
   double spacing = 0.5;
   for (int sweep = 0; sweep < options.sweeps; ++sweep) {
     if (go_on && !go_on()) break;
     const VectorXd before = value;
+    if (sweep == 1 && !options.ridge) {
+      result.ridge = regression.choose_ridge(target());
+      regression.set_ridge(result.ridge);
+    }
     fit();
     search(result.weights, spacing, value);
     clip();
     spacing = std::max(0.5 * spacing, 1.0 / 64.0);
     ++result.sweeps;
     const double change = (value - before).norm();
-    if (change <= options.tolerance * value.norm()) {
+    if (sweep > 0 && change <= options.tolerance * value.norm()) {
       result.converged = true;
       break;
     }
-    for (Index from = 0; from < rows; from += block.cols()) {
-      const Index count = std::min(block.cols(), rows - from);
-      MatrixXd u(steps.after.rows(), count);
-      search.after(from, u);
-      write_features(features, u, block.leftCols(count));
-      phi_next.middleCols(from, count) = block.leftCols(count).cast<float>();
-    }
-    VectorXd rewards(rows);
-    for (Index i = 0; i < rows; ++i) rewards[i] = search.reward(i);
+    regression.set_next(search);
     for (int k = 0; k < options.evaluations; ++k) {
       fit();
-      value = (phi_next.transpose() * result.weights.cast<float>()).cast<double>() + rewards;
+      regression.next_values(result.weights, value);
       clip();
     }
   }

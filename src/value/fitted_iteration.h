@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -16,7 +17,10 @@ struct ValueSteps {
   Eigen::MatrixXd after;         ///< u_k at the action taken, q × rows
   Eigen::VectorXd reward;        ///< r_{k+1}
   std::vector<bool> terminated;  ///< nothing follows
-  Eigen::MatrixXd next;          ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
+  /// Whether the next column is the step after this one, by an action that was not random; empty:
+  /// none is.
+  std::vector<bool> continues;
+  Eigen::MatrixXd next;  ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
   // The reward model, empty or 0 where there is none.
   Eigen::VectorXd expected;     ///< r̂ of what was done
   Eigen::MatrixXd next_reward;  ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows
@@ -27,7 +31,12 @@ struct ValueSteps {
 
 struct FittedIterationOptions {
   double discount = 0.98;
-  double ridge = 1e-4;      ///< relative to the mean squared feature
+  /// Relative to the mean squared feature. Not given: the largest whose cross-validated error is
+  /// within a hundredth of the least, chosen after the first search.
+  std::optional<double> ridge = std::nullopt;
+  /// λ of λ-returns in [0, 1]: how much of the target is what happened next instead of what the
+  /// best action is thought to be worth, along steps that were not random.
+  double trace = 0.0;
   ValueRange bounds = {};   ///< that values are clipped to
   int sweeps = 8;           ///< searches for the best action, at most
   int evaluations = 6;      ///< of the actions found, after each
@@ -37,6 +46,7 @@ struct FittedIterationOptions {
 struct FittedIteration {
   Eigen::VectorXd weights;     ///< of (1, u, features of u)
   Eigen::VectorXd next_value;  ///< max_a Q at k+1, clipped; 0 where nothing follows
+  double ridge = 0.0;          ///< as given or chosen
   double residual = 0.0;       ///< root mean square of r + γ max Q' − Q
   int sweeps = 0;
   bool converged = false;

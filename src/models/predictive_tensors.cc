@@ -1,0 +1,215 @@
+#include "models/predictive_tensors.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "options/options_json.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+namespace model_file {
+
+/// R² that many steps ahead, of each name.
+struct Horizon {
+  Index steps = 1;
+  std::vector<double> explained;  // may be NaN
+};
+
+template <typename Visitor>
+void describe(Visitor& v, Horizon& o) {
+  v("steps", o.steps, "ahead");
+  v("explained", o.explained, "R² of each name; nan where nothing varies");
+}
+
+struct Predictions {
+  std::vector<std::string> names;
+  std::vector<Horizon> horizons;
+  double reward_model = 0.0;
+};
+
+template <typename Visitor>
+void describe(Visitor& v, Predictions& o) {
+  v("names", o.names, "of what is predicted");
+  v("horizons", o.horizons, "how well, by steps ahead");
+  v("reward_model", o.reward_model, "share of the reward's variance that only it explains");
+}
+
+struct Predictive {
+  Index frames = 0;
+  Index seen = 0;
+  Index heads = 0;
+  std::optional<Predictions> predictions = std::nullopt;
+};
+
+template <typename Visitor>
+void describe(Visitor& v, Predictive& o) {
+  v("frames", o.frames, "inputs before the last that are remembered exactly");
+  v("seen", o.seen, "what was seen that many steps further back, too");
+  v("heads", o.heads, "fits that are averaged");
+  v("predictions", o.predictions, "what of the future is known, and how well");
+}
+
+}  // namespace model_file
+
+namespace {
+
+constexpr Index kMostHeads = 100;
+// Who acts holds this many numbers, which the file itself need not have.
+constexpr Index kMostProducts = 50'000'000;
+
+std::string part_name(std::size_t head, const char* part) {
+  return fmt::format("predictive.{}.{}", head, part);
+}
+
+void require_size(const std::vector<PredictiveHead>& heads, Index channels) {
+  Index features = 0;
+  for (const PredictiveHead& head : heads) features += head.value.size() + head.knots.cols();
+  require(features <= kMostProducts / channels,
+          "predictive: {} features of the value and {} channels of the action, their product must "
+          "be at most {}",
+          features, channels, kMostProducts);
+}
+
+void write_features(const RectifiedFeatures& features, const std::string& name,
+                    std::map<std::string, Tensor>& tensors) {
+  tensors[name + ".directions"] = matrix_tensor(features.directions);
+  tensors[name + ".offsets"] = vector_tensor(features.offsets);
+}
+
+RectifiedFeatures read_features(const std::string& name, Index inputs, Tensors& tensors) {
+  RectifiedFeatures features;
+  features.offsets = tensors.vector(name + ".offsets");
+  features.directions = tensors.matrix(name + ".directions", features.size(), inputs);
+  return features;
+}
+
+void write_head(const PredictiveHead& head, std::size_t number,
+                std::map<std::string, Tensor>& tensors) {
+  const auto write = [&](const char* part, const MatrixXd& matrix) {
+    tensors[part_name(number, part)] = matrix_tensor(matrix);
+  };
+  write("first", head.first);
+  if (head.second.size() > 0) {
+    write_features(head.layer, part_name(number, "layer"), tensors);
+    write("second", head.second);
+  }
+  write_features(head.dynamics, part_name(number, "dynamics"), tensors);
+  write("base", head.base);
+  write("drift", head.drift);
+  if (head.reward.size() > 0) write("reward", head.reward);
+  if (head.knots.size() > 0) {
+    write("knots", head.knots);
+    write("bends", head.bends);
+  }
+  write_features(head.value, part_name(number, "value"), tensors);
+}
+
+/// For a memory of size n and actions of so many channels.
+PredictiveHead read_head(std::size_t number, Index n, Index channels, Tensors& tensors) {
+  const auto name = [number](const char* part) { return part_name(number, part); };
+  const auto rows = [&](const std::string& part) {
+    const Index count = tensors.extent(part, 0, 2);
+    require(count >= 1, "tensor {}: it has no row", in_quotes(part));
+    return count;
+  };
+  PredictiveHead head;
+  head.first = tensors.matrix(name("first"), rows(name("first")), n);
+  Index q = head.first.rows();
+  if (tensors.has(name("second"))) {
+    head.layer = read_features(name("layer"), q, tensors);
+    q = rows(name("second"));
+    head.second = tensors.matrix(name("second"), q, n + head.layer.size());
+  }
+  head.dynamics = read_features(name("dynamics"), q, tensors);
+  head.base = tensors.matrix(name("base"), q, head.dynamics.size());
+  head.drift = tensors.matrix(name("drift"), q, (1 + channels) * (1 + q));
+  if (tensors.has(name("reward"))) head.reward = tensors.matrix(name("reward"), channels, n);
+  if (tensors.has(name("knots"))) {
+    head.knots = tensors.matrix(name("knots"), channels);
+    head.bends = tensors.matrix(name("bends"), channels, head.knots.cols());
+  }
+  head.value = read_features(name("value"), q, tensors);
+  return head;
+}
+
+model_file::Predictions written(const PredictionQuality& quality) {
+  model_file::Predictions result;
+  result.names = quality.names;
+  result.reward_model = quality.reward_model;
+  for (std::size_t h = 0; h < quality.horizons.size(); ++h) {
+    const auto row = quality.explained.row(static_cast<Index>(h));
+    result.horizons.push_back({quality.horizons[h], {row.begin(), row.end()}});
+  }
+  return result;
+}
+
+PredictionQuality quality_of(const model_file::Predictions& read) {
+  PredictionQuality quality;
+  quality.names = read.names;
+  quality.reward_model = read.reward_model;
+  for (const model_file::Horizon& horizon : read.horizons) {
+    require(horizon.explained.size() == read.names.size(),
+            "predictive.predictions: {} numbers for {} names, {} steps ahead",
+            horizon.explained.size(), read.names.size(), horizon.steps);
+    quality.horizons.push_back(horizon.steps);
+  }
+  quality.explained.resize(std::ssize(read.horizons), std::ssize(read.names));
+  for (std::size_t h = 0; h < read.horizons.size(); ++h) {
+    for (std::size_t i = 0; i < read.names.size(); ++i) {
+      quality.explained(static_cast<Index>(h), static_cast<Index>(i)) =
+          read.horizons[h].explained[i];
+    }
+  }
+  return quality;
+}
+
+}  // namespace
+
+void write_predictive(const PredictiveNetwork& network,
+                      const std::optional<PredictionQuality>& predictions, Safetensors& content) {
+  const std::vector<PredictiveHead>& heads = network.heads();
+  require(std::ssize(heads) <= kMostHeads, "predictive: {} fits, a file has at most {}",
+          heads.size(), kMostHeads);
+  require_size(heads, network.channels());
+  model_file::Predictive metadata;
+  metadata.frames = network.memory().frames();
+  metadata.seen = network.memory().seen();
+  metadata.heads = std::ssize(heads);
+  if (predictions) metadata.predictions = written(*predictions);
+  content.metadata[kPredictive] =
+      to_json(metadata).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (std::size_t i = 0; i < heads.size(); ++i) write_head(heads[i], i, content.tensors);
+}
+
+ReadPredictive read_predictive(const std::string& text, EchoStateNetwork network,
+                               const InputLayout& layout, Tensors& tensors) {
+  const auto metadata = from_json<model_file::Predictive>(text, kPredictive);
+  // As far as options go, so that no size overflows.
+  PredictiveOptions lengths;
+  lengths.frames = metadata.frames;
+  lengths.seen = metadata.seen;
+  try {
+    lengths.validate();
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}.{}", kPredictive, error.what()));
+  }
+  require(metadata.heads >= 1 && metadata.heads <= kMostHeads,
+          "predictive.heads = {}: must be in [1, {}]", metadata.heads, kMostHeads);
+  HistoryMemory memory(std::move(network), layout, metadata.frames, metadata.seen);
+  std::vector<PredictiveHead> heads;
+  for (Index i = 0; i < metadata.heads; ++i) {
+    heads.push_back(
+        read_head(static_cast<std::size_t>(i), memory.size(), layout.action_channels(), tensors));
+  }
+  require_size(heads, layout.action_channels());
+  ReadPredictive result;
+  result.network = std::make_shared<const PredictiveNetwork>(std::move(memory), std::move(heads));
+  if (metadata.predictions) result.predictions = quality_of(*metadata.predictions);
+  return result;
+}
+
+}  // namespace waggle

@@ -1,0 +1,212 @@
+#include "prediction/prediction_fit.h"
+
+#include <cmath>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <gtest/gtest.h>
+
+#include "prediction/dynamics_fit.h"
+#include "prediction/remembered.h"
+#include "prediction/reward_fit.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::Matrix2d;
+using Eigen::MatrixXd;
+using Eigen::Vector2d;
+using Eigen::VectorXd;
+
+/// x' = A x + B a + w, o = C x + v: a swing that is pushed at random and seen through noise.
+struct NoisySwing {
+  Matrix2d a = (Matrix2d() << 0.95, 0.25, -0.25, 0.95).finished() * 0.98;
+  Vector2d b = {0.0, 0.3};
+  double process = 0.1;
+  double sensor = 0.5;
+
+  Trajectory trajectory{1, 1};
+  MatrixXd filtered;  // the Kalman filter's estimate at every row
+
+  NoisySwing(Index steps, Index episode, std::uint64_t seed) {
+    const Matrix2d q = Matrix2d::Identity() * process * process;
+    const MatrixXd c = (MatrixXd(1, 2) << 1.0, 0.0).finished();
+    const double r = sensor * sensor;
+    filtered.resize(2, steps);
+    Vector2d x, mean;
+    Matrix2d covariance;
+    for (Index k = 0; k < steps; ++k) {
+      Draws draws = Random(seed).at(Purpose::user, static_cast<std::uint64_t>(k));
+      if (k % episode == 0) {
+        x = Vector2d(draws.normal(), draws.normal());
+        mean.setZero();
+        covariance.setIdentity();
+      }
+      const double seen = x[0] + sensor * draws.normal();
+      const Vector2d gain = covariance * c.transpose() / (covariance(0, 0) + r);
+      mean += gain * (seen - mean[0]);
+      covariance = (Matrix2d::Identity() - gain * c) * covariance;
+      filtered.col(k) = mean;
+      const VectorXd action = VectorXd::Constant(1, draws.uniform(-1.0, 1.0));
+      trajectory.append(-x.squaredNorm(), action, VectorXd::Constant(1, seen),
+                        k % episode == episode - 1 ? EpisodeEnd::truncated : EpisodeEnd::none);
+      x = a * x + b * action[0] + process * Vector2d(draws.normal(), draws.normal());
+      mean = a * mean + b * action[0];
+      covariance = a * covariance * a.transpose() + q;
+    }
+  }
+};
+
+InputLayout swing_layout() {
+  return {.reward = false, .action_size = 1, .choices = 0, .observation_size = 1};
+}
+
+HistoryMemory memory_for(const InputLayout& layout, const InputScaling& scaling, Index units = 60,
+                         Index frames = 8) {
+  ReservoirOptions options;
+  options.units = units;
+  return {EchoStateNetwork(options, layout.size()).with_input_scaling(scaling), layout, frames, 0};
+}
+
+/// R² of the rows of y as linear functions of the columns of x and a constant.
+double explained(const MatrixXd& x, const MatrixXd& y) {
+  MatrixXd regressors(x.rows() + 1, x.cols());
+  regressors << x, MatrixXd::Ones(1, x.cols());
+  const MatrixXd w = regressors.transpose().colPivHouseholderQr().solve(y.transpose());
+  const MatrixXd left = y - (regressors.transpose() * w).transpose();
+  return 1.0 - left.squaredNorm() / (y.colwise() - y.rowwise().mean()).squaredNorm();
+}
+
+TEST(Prediction, FindsWhatTheKalmanFilterEstimates) {
+  const NoisySwing swing(12'000, 200, 1);
+  const InputLayout layout = swing_layout();
+  const InputScaling scaling = measure_inputs(layout, swing.trajectory);
+  RememberedExperience remembered(memory_for(layout, scaling));
+  const HistoryMemory& memory = remembered.memory();
+  PredictionSums sums(memory, memory.size(), {.dimensions = 2, .reward_deviation = 0.0});
+  TrajectoryChunks source(swing.trajectory);
+  remembered.for_each(source, [&](const RememberedRows& rows) {
+    sums.add(rows, rows.memory.leftCols(rows.count));
+  });
+  PredictiveHead head;
+  head.first = sums.solve();
+  ASSERT_EQ(head.first.rows(), 3);  // two directions and what is seen
+  MatrixXd states(3, swing.trajectory.steps());
+  remembered.for_each(source, [&](const RememberedRows& rows) {
+    states.middleCols(rows.first, rows.count) =
+        predictive_state(head, rows.memory.leftCols(rows.count));
+  });
+  // The state is the filter's estimate in another basis; what is seen alone is far from it.
+  EXPECT_GT(explained(states, swing.filtered), 0.94);
+  EXPECT_LT(explained(states.bottomRows(1), swing.filtered), 0.6);
+  // Whitened: uncorrelated and of variance 1.
+  const MatrixXd centred = states.topRows(2).colwise() - states.topRows(2).rowwise().mean();
+  const MatrixXd covariance = centred * centred.transpose() / static_cast<double>(states.cols());
+  EXPECT_LT((covariance - MatrixXd::Identity(2, 2)).norm(), 0.05);
+  const MatrixXd judged = sums.cross_validated();
+  // One step ahead the exact filter explains 1 − (innovation variance) / (variance of o).
+  EXPECT_GT(judged(0, 0), 0.4);
+  EXPECT_GT(judged(0, 0), judged(4, 0));
+}
+
+TEST(Prediction, AgreesWithARegressionWrittenOut) {
+  const NoisySwing swing(700, 50, 2);
+  const InputLayout layout = swing_layout();
+  RememberedExperience remembered(
+      memory_for(layout, measure_inputs(layout, swing.trajectory), 5, 1));
+  const HistoryMemory& memory = remembered.memory();
+  const double ridge = 1e-3;
+  PredictionSums sums(memory, memory.size(),
+                      {.ridge = ridge, .dimensions = 1, .reward_deviation = 0.0});
+  const Index n = memory.size();
+  MatrixXd all(n, 700);
+  TrajectoryChunks source(swing.trajectory, 33);
+  remembered.for_each(source, [&](const RememberedRows& rows) {
+    sums.add(rows, rows.memory.leftCols(rows.count));
+    all.middleCols(rows.first, rows.count) = rows.memory.leftCols(rows.count);
+  });
+  // Every horizon by hand: rows of the same episode only.
+  MatrixXd predictions(n, 0);
+  for (const Index h : kHorizons) {
+    std::vector<Index> members;
+    for (Index k = 0; k + h < 700; ++k) {
+      if (k / 50 == (k + h) / 50) members.push_back(k);
+    }
+    const auto count = static_cast<Index>(members.size());
+    MatrixXd x(n + h, count);
+    VectorXd y(count);
+    for (Index j = 0; j < count; ++j) {
+      const Index k = members[static_cast<std::size_t>(j)];
+      x.col(j).head(n) = all.col(k);
+      for (Index i = 0; i < h; ++i) x(n + i, j) = swing.trajectory.actions()(0, k + i);
+      y[j] = all(memory.input_offset() + memory.seen_channel(0), k + h);
+    }
+    MatrixXd gram = x * x.transpose();
+    gram.diagonal().array() += ridge * gram.trace() / static_cast<double>(gram.rows());
+    predictions.conservativeResize(Eigen::NoChange, predictions.cols() + 1);
+    predictions.rightCols(1) = gram.ldlt().solve(x * y).head(n);
+  }
+  std::vector<Index> rows;
+  for (Index k = 0; k < 700; ++k) {
+    if (k % 50 != 49) rows.push_back(k);
+  }
+  const MatrixXd known = all(Eigen::all, rows);
+  const MatrixXd centred = known.colwise() - known.rowwise().mean();
+  const MatrixXd values = predictions.transpose() * centred;
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(values * values.transpose());
+  VectorXd direction = predictions * eigen.eigenvectors().rightCols(1);
+  direction /= std::sqrt((direction.transpose() * centred).squaredNorm() /
+                         static_cast<double>(known.cols()));
+  VectorXd found = sums.solve().row(0);
+  // Up to its sign, and to the constant, which centres it.
+  found[memory.constant()] = direction[memory.constant()] = 0.0;
+  if (found.dot(direction) < 0.0) direction = -direction;
+  EXPECT_LT((found - direction).norm(), 1e-6 * direction.norm());
+}
+
+TEST(AfterState, IsExactWhereTheDynamicsAreBilinear) {
+  // s' = (0.2 + 0.5 s) + a (0.3 − 0.4 s), for a quantity; each choice has a law of its own.
+  for (const bool discrete : {false, true}) {
+    InputLayout layout = swing_layout();
+    layout.observation_size = 2;
+    if (discrete) layout.choices = 2;
+    const Index c = layout.action_channels();
+    Transitions transitions;
+    const Index count = 400;
+    transitions.state.resize(2, count);
+    transitions.next.resize(2, count);
+    transitions.channels.setZero(c, count);
+    Draws draws = Random(4).at(Purpose::user);
+    for (Index k = 0; k < count; ++k) {
+      const Vector2d s(draws.normal(), draws.normal());
+      const double a = discrete ? static_cast<double>(draws.index(2)) : draws.uniform(2.0, 5.0);
+      transitions.state.col(k) = s;
+      transitions.next.col(k) = (0.2 + 0.5 * s.array()) + a * (0.3 - 0.4 * s.array());
+      if (discrete) {
+        transitions.channels(static_cast<Index>(a), k) = 1.0;
+      } else {
+        transitions.channels(0, k) = a;
+      }
+      transitions.rows.push_back(k);
+    }
+    PredictiveHead head;
+    head.dynamics = {MatrixXd::Ones(1, 2), VectorXd::Zero(1)};
+    InputScaling scaling = InputScaling::none(layout.size());
+    scaling.mean[0] = 3.5;
+    scaling.spread[0] = 0.9;
+    fit_after_state(transitions, layout, scaling, 1e-12, head);
+    EXPECT_LT((after_states(head, transitions) - transitions.next).cwiseAbs().maxCoeff(), 1e-6);
+    // The same as an affine function of the action, from the next state on.
+    const MatrixXd affine = next_after_states(head, transitions);
+    for (Index k = 0; k < 5; ++k) {
+      MatrixXd out(2, 1 + c);
+      after_state(head, transitions.next.col(k), out);
+      EXPECT_LT((out.reshaped() - affine.col(k)).norm(), 1e-12);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waggle
