@@ -160,7 +160,7 @@ TEST_F(ExportPredictive, DoesWhatTheLibraryDoes) {
   constexpr std::uint64_t seed = 0x123456789abcdef0;
   for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    for (const MatrixXd& told : {MatrixXd(), told_of(controller.percepts)}) {
+    for (const MatrixXd& told : {MatrixXd(), told_of(controller.percepts, true)}) {
       const std::vector<Index> rows = compared_rows(controller, told.size() > 0);
       ASSERT_GT(rows.size(), 50u);
       const MatrixXd expected = run_library(controller, seed, told)(Eigen::all, rows);
@@ -181,9 +181,10 @@ TEST_F(ExportPredictive, DoesWhatTheLibraryDoes) {
 TEST_F(ExportPredictive, DriftsLittleInFloat) {
   for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    const MatrixXd told = told_of(controller.percepts);
+    // Told of all, so that it is the arithmetic that is compared and not the loop.
+    const MatrixXd told = told_of(controller.percepts, true);
     expect_little_drift(controller, run_library(controller, 0, told),
-                        run_c(controller, {.precision = Precision::float32}, told), 2e-3);
+                        run_c(controller, {.precision = Precision::float32}, told));
   }
 }
 
