@@ -185,4 +185,41 @@ TEST_F(ControlCli, ChoicesInAnotherOrderAreOtherActions) {
                  "'back', 'forward' and 'none'", "--choices back,none,forward");
 }
 
+TEST_F(ControlCli, TheSuiteIsARowForEveryProblemAndLearner) {
+  const std::string bees = " control --problem bee-world --seeds 1";
+  expect_parts(done("compare" + bees + " --out " + path("out")),
+               {"problem", "learner", "median", "worst", "reference", "recurrent PPO", "CPU s",
+                "Bee World", "2000", "standard", "paper", "frames", "1.631"});
+  const json results = json::parse(waggle::read(path("out/results.json")));
+  ASSERT_EQ(results["experiments"].size(), 3u);
+  const json& standard = results["experiments"][0];
+  EXPECT_EQ(standard["experiment"], "control-bee-world");
+  EXPECT_EQ(standard["learner"], "standard");
+  EXPECT_EQ(standard["options"]["steps"], 2000);
+  EXPECT_GT(standard["metrics"]["score"]["median"], 1.3);
+  // Alone it is the default learner's.
+  const json alone = json::parse(done("reproduce" + bees + " --json"));
+  ASSERT_EQ(alone["experiments"].size(), 1u);
+  EXPECT_EQ(alone["experiments"][0]["metrics"], standard["metrics"]);
+  // Whole episodes, several problems, and any number of threads.
+  const std::string some =
+      "reproduce control --learner paper --problem tiger,recall-first --seeds 2 --json --threads ";
+  const std::string one = done(some + "1");
+  EXPECT_EQ(one, done(some + "2"));
+  const json both = json::parse(one);
+  ASSERT_EQ(both["experiments"].size(), 2u);
+  EXPECT_EQ(both["experiments"][0]["experiment"], "control-recall-first");
+  EXPECT_EQ(both["experiments"][0]["metrics"]["score"]["recurrent_PPO"], 1.0);
+  const json& tiger = both["experiments"][1]["metrics"]["score"];
+  EXPECT_EQ(tiger["values"].size(), 2u);
+  EXPECT_NEAR(tiger["reference"].get<double>(), 19.243, 1e-3);
+}
+
+TEST_F(ControlCli, TheSuiteRefusesWhatItHasNot) {
+  expect_refused("compare control --problem tigr", "--problem", "'tigr'", "'tiger'");
+  expect_refused("compare bee-world --problem tiger", "--problem tiger", "'control'");
+  expect_refused("reproduce control --learner magic", "magic", "standard, ");
+  expect_refused("compare control --seeds 0", "--seeds 0");
+}
+
 }  // namespace

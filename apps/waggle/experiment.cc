@@ -14,6 +14,13 @@ std::vector<std::string> experiment_names(bool Experiment::*flag) {
   return names;
 }
 
+const Experiment* find_experiment(const std::string& name) {
+  for (const Experiment& experiment : experiments()) {
+    if (experiment.name == name) return &experiment;
+  }
+  return nullptr;
+}
+
 const ResultKind* find_result_kind(const std::string& name) {
   for (const Experiment& experiment : experiments()) {
     for (const ResultKind& kind : experiment.results) {

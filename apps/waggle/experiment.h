@@ -34,12 +34,19 @@ struct Experiment {
   std::string name;  ///< on the command line
   std::vector<ResultKind> results;
   void (*run)(const ReproduceOptions&, const SeedProgress&, Results&);
-  bool has_learners = false;  ///< those of its file, which `compare` compares
-  bool slow = false;          ///< says enough with few seeds
+  bool has_learners = false;      ///< those of its file, which `compare` compares
+  bool slow = false;              ///< says enough with few seeds
+  bool apart = false;             ///< no result of the paper: left out of `reproduce all`
+  std::string learner = "paper";  ///< the one of its learners that is run unless another is named
+  /// Its own table for a person; null: that of all experiments.
+  std::string (*table)(const std::vector<ExperimentResult>&) = nullptr;
 };
 
 /// All of them, in the order of `reproduce all`.
 const std::vector<Experiment>& experiments();
+
+/// The one of that name; null if there is none.
+const Experiment* find_experiment(const std::string& name);
 
 /// Their names, or those of the ones with a flag: experiment_names(&Experiment::slow).
 std::vector<std::string> experiment_names(bool Experiment::*flag = nullptr);

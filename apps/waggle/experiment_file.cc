@@ -69,6 +69,17 @@ Eigen::Index ExperimentFile::evaluation_steps() const {
   return *steps;
 }
 
+std::vector<toml::table> ExperimentFile::tables(const char* list) const {
+  std::vector<toml::table> found;
+  if (const toml::array* array = file_[list].as_array()) {
+    for (const toml::node& node : *array) {
+      if (const toml::table* table = node.as_table()) found.push_back(*table);
+    }
+  }
+  if (found.empty()) throw Error(fmt::format("experiments/{}.toml: {} is missing", name_, list));
+  return found;
+}
+
 std::optional<double> ExperimentFile::number(const char* table, std::string_view key) const {
   return file_[table][key].value<double>();
 }

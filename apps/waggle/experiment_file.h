@@ -38,6 +38,8 @@ class ExperimentFile {
   Eigen::Index evaluation_steps() const;
   /// What the paper prints for a quantity, if it does.
   std::optional<double> paper(const char* quantity) const { return number("paper", quantity); }
+  /// The tables of a list, [[list]]. Throws Error if there are none.
+  std::vector<toml::table> tables(const char* list) const;
   /// A number of a table, if it is there.
   std::optional<double> number(const char* table, std::string_view key) const;
 

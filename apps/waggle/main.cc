@@ -54,10 +54,14 @@ struct ExperimentCommand {
   bool json = false;
   std::string repeat;  // the command line
 
-  void add_options(CLI::App& command, const std::string& seeds_help = "how many seeds to run") {
-    command.add_option("--seeds", options.seeds, seeds_help)->capture_default_str();
+  void add_options(CLI::App& command, const std::string& help) {
+    command.add_option("--seeds", options.seeds, help)->capture_default_str();
     command.add_option("--first-seed", options.first_seed, "the first of them")
         ->capture_default_str();
+    take_list(command.add_option("--problem", options.problems,
+                                 "of control: tiger, tanks, … (see experiments/control.toml), or "
+                                 "several: a,b. Not given: all"))
+        ->delimiter(',');
     command.add_option("--threads", options.threads, "0: as many as the machine has")
         ->capture_default_str();
     command.add_option("--out", out,
@@ -66,8 +70,12 @@ struct ExperimentCommand {
     config.add(command);
   }
 
-  template <typename Run, typename Table>
-  void run(Run run_experiments, Table table) const {
+  using Table = std::string(const std::vector<ExperimentResult>&);
+
+  template <typename Run>
+  void run(Run run_experiments, Table* common_table) const {
+    const Experiment* experiment = find_experiment(options.experiment);
+    Table* table = experiment != nullptr && experiment->table ? experiment->table : common_table;
     options.validate();
     if (!out.empty()) require_writable_directory(out);
     heed_interrupts();
@@ -100,23 +108,25 @@ struct ExperimentCommand {
   }
 };
 
+std::string seeds_help(const ReproduceOptions& options) {
+  return fmt::format("how many seeds to run. Not given: {} of {}, which are slow",
+                     options.slow_seeds, in_words(experiment_names(&Experiment::slow), "and"));
+}
+
 void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command =
       app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
   command
       ->add_option("experiment", shared.options.experiment,
-                   fmt::format("{}, or all of them", fmt::join(experiment_names(), ", ")))
+                   fmt::format("{}, or all of the paper's", fmt::join(experiment_names(), ", ")))
       ->capture_default_str();
   command
       ->add_option("--learner", shared.options.learners.front(),
                    fmt::format("of {}: paper, standardised, lstd, lspi, iterated, … "
-                               "(see experiments/*.toml)",
+                               "(see experiments/*.toml); of control not given: standard",
                                in_words(experiment_names(&Experiment::has_learners), "and")))
       ->capture_default_str();
-  shared.add_options(
-      *command,
-      fmt::format("how many seeds to run. Not given: {} of {}, which are slow",
-                  shared.options.slow_seeds, in_words(experiment_names(&Experiment::slow), "and")));
+  shared.add_options(*command, seeds_help(shared.options));
   command->footer(
       "Example:\n  waggle reproduce all --out out\n"
       "  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
@@ -124,6 +134,10 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
     shared.repeat = repeat_command(*command);
     shared.config.apply();
     if (command->count("--seeds") > 0) shared.options.slow_seeds = shared.options.seeds;
+    const Experiment* experiment = find_experiment(shared.options.experiment);
+    if (experiment != nullptr && command->count("--learner") == 0) {
+      shared.options.learners = {experiment->learner};
+    }
     if (!shared.out.empty()) shared.options.figures = Figures::all;
     shared.run(reproduce, to_table);
   });
@@ -134,8 +148,10 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
       "compare", "Compare all learners on one problem, with the same data budget");
   const std::vector<std::string> names = experiment_names(&Experiment::has_learners);
   command->add_option("experiment", shared.options.experiment, in_words(names, "or"))->required();
-  shared.add_options(*command);
-  command->footer("Example:\n  waggle compare bee-world --seeds 10");
+  shared.add_options(*command, seeds_help(shared.options));
+  command->footer(
+      "Example:\n  waggle compare bee-world --seeds 10\n"
+      "  waggle compare control --problem tiger,tanks --seeds 2");
   command->callback([&shared, command, names] {
     shared.repeat = repeat_command(*command);
     shared.config.apply();
@@ -143,6 +159,7 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       throw Error(fmt::format("experiment '{}': must be one of {}", name, fmt::join(names, ", ")));
     }
+    if (command->count("--seeds") > 0) shared.options.slow_seeds = shared.options.seeds;
     shared.run(compare, to_comparison);
   });
 }

@@ -19,12 +19,16 @@ namespace {
 
 constexpr int kMostSeeds = 100'000;
 
+bool is_asked(const Experiment& experiment, const std::string& name) {
+  return experiment.name == name || (name == "all" && !experiment.apart);
+}
+
 }  // namespace
 
 void ReproduceOptions::validate() const {
   bool found = false;
   for (const Experiment& one : experiments()) {
-    if (experiment != one.name && experiment != "all") continue;
+    if (!is_asked(one, experiment)) continue;
     found = true;
     if (one.has_learners) {
       const ExperimentFile file(one.name);
@@ -37,6 +41,10 @@ void ReproduceOptions::validate() const {
   if (!found) {
     throw Error(fmt::format("experiment '{}': must be one of {}, all", experiment,
                             fmt::join(experiment_names(), ", ")));
+  }
+  if (!problems.empty() && experiment != "control") {
+    throw Error(fmt::format("--problem {}: for the experiment 'control', not '{}'",
+                            fmt::join(problems, ","), experiment));
   }
   if (seeds < 1) throw Error(fmt::format("--seeds {}: must be at least 1", seeds));
   if (seeds > kMostSeeds) {
@@ -78,7 +86,7 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
   Results results;
   try {
     for (const Experiment& experiment : experiments()) {
-      if (options.experiment != experiment.name && options.experiment != "all") continue;
+      if (!is_asked(experiment, options.experiment)) continue;
       ReproduceOptions its = options;
       if (experiment.slow) its.seeds = std::min(options.seeds, options.slow_seeds);
       experiment.run(its, progress, results);

@@ -20,6 +20,7 @@ struct ReproduceOptions {
   std::string experiment = "all";  ///< one of them, or all
   /// One after the other: tables under [learners] of the experiment's file, if it has learners.
   std::vector<std::string> learners = {"paper"};
+  std::vector<std::string> problems;  ///< of `control`, by name; empty: all
   int seeds = 100;
   int slow_seeds = 10;  ///< how many of them slow experiments run, at most
   std::uint64_t first_seed = 0;
