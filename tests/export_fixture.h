@@ -184,9 +184,10 @@ inline MatrixXd run_library(const Exported& controller, std::uint64_t seed,
   return result;
 }
 
-/// How far the float controller's actions and values are from the library's.
+/// How far the float controller's actions and values are from the library's: 99 % of the actions
+/// by less than `most_moved`.
 inline void expect_little_drift(const Exported& controller, const MatrixXd& expected,
-                                const MatrixXd& actual) {
+                                const MatrixXd& actual, double most_moved = 1e-4) {
   ASSERT_EQ(actual.size(), expected.size());
   const Index last = expected.rows() - 1;
   const auto values = expected.row(last);
@@ -199,7 +200,7 @@ inline void expect_little_drift(const Exported& controller, const MatrixXd& expe
              controller.title, median, most, moved[moved.size() - 1], value);
   // Where two actions are worth the same to rounding, the worst may be anything.
   EXPECT_LT(median, 1e-6);
-  EXPECT_LT(most, 1e-4);
+  EXPECT_LT(most, most_moved);
   EXPECT_LT(value, 1e-3);
   if (controller.model.controller.actions.is_discrete()) return;
   for (Index i = 0; i < last; ++i) {

@@ -24,8 +24,13 @@ FitOptions small() {
   FitOptions options;
   options.reservoir.units = 40;
   options.sweeps = 5;
-  options.predictive =
-      PredictiveOptions{.frames = 2, .dimensions = 4, .layer = 20, .dynamics = 20, .features = 60};
+  options.predictive = PredictiveOptions{.frames = 2,
+                                         .seen = 0,
+                                         .dimensions = 4,
+                                         .layer = 20,
+                                         .dynamics = 20,
+                                         .features = 60,
+                                         .averaged = 1};
   return options;
 }
 
@@ -181,10 +186,11 @@ TEST_F(ExportPredictive, DoesWhatTheLibraryDoes) {
 TEST_F(ExportPredictive, DriftsLittleInFloat) {
   for (const Exported& controller : controllers()) {
     SCOPED_TRACE(controller.title);
-    // Told of all, so that it is the arithmetic that is compared and not the loop.
+    // Told of all, so that it is the arithmetic that is compared and not the loop. Where the
+    // value's mean is flat at its top, that moves further than the value.
     const MatrixXd told = told_of(controller.percepts, true);
     expect_little_drift(controller, run_library(controller, 0, told),
-                        run_c(controller, {.precision = Precision::float32}, told));
+                        run_c(controller, {.precision = Precision::float32}, told), 1e-2);
   }
 }
 
@@ -214,7 +220,7 @@ TEST_F(ExportPredictive, GoesOnAfterInputsThatAreNotFinite) {
              "  double o[2] = {0.9, 0.1}, bad[2] = {0.9, NAN}, large[2] = {1e308, -1e308}, first;\n"
              "  controller_reset(&s);\n"
              "  first = controller_step(&s, 0.0, o);\n"
-             "  if (controller_applied(&s, NAN) || controller_applied(&s, 1e308)) return 1;\n"
+             "  if (controller_applied(&s, NAN) || controller_applied(&s, INFINITY)) return 1;\n"
              "  before = s;\n"
              "  if (controller_step(&s, 0.0, bad) != first) return 2;\n"
              "  if (memcmp(&s, &before, sizeof s) != 0) return 3;\n"
