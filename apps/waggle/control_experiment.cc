@@ -223,7 +223,7 @@ Experiment control_experiment() {
                         .has_learners = true,
                         .slow = true,
                         .apart = true,
-                        .learner = "standard",
+                        .learner = "predictive",
                         .table = control_table};
   for (const Row& row : read_rows(ExperimentFile("control"))) {
     experiment.results.push_back(

@@ -27,8 +27,8 @@ class RegulatorPolicy final : public Policy {
 ControlProblem cart_pole_problem(const CartPoleOptions& options) {
   ControlProblem problem;
   problem.environment = std::make_unique<CartPole>(options);
-  problem.initial = std::make_unique<UniformPolicy>(problem.environment->spec().actions);
-  problem.initial_name = "random actions";
+  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
+  problem.initial_name = "random actions, each held for a while";
   problem.discount = 0.98;
   problem.score = ControlProblem::Score::episode_return;
   problem.reference = [options] {

@@ -47,7 +47,7 @@ class TanksPolicy final : public Policy {
 ControlProblem tanks_problem(const TanksOptions& options) {
   ControlProblem problem;
   problem.environment = std::make_unique<Tanks>(options);
-  problem.initial = std::make_unique<UniformPolicy>(problem.environment->spec().actions);
+  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
   problem.initial_name = "random pump and valve";
   problem.episodic = options.episode_steps > 0;
   problem.discount = 0.95;  // what is best for it is within 0.2 % of the least average cost

@@ -50,7 +50,7 @@ class TigerPolicy final : public Policy {
 ControlProblem tiger_problem(const TigerOptions& options) {
   ControlProblem problem;
   problem.environment = std::make_unique<Tiger>(options);
-  problem.initial = std::make_unique<UniformPolicy>(problem.environment->spec().actions);
+  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
   problem.initial_name = "random choices";
   problem.episodic = options.episode_steps > 0;
   problem.discount = kDiscount;
