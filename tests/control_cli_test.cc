@@ -220,7 +220,7 @@ TEST_F(ControlCli, TheSuiteIsARowForEveryProblemAndLearner) {
 TEST_F(ControlCli, TheSuiteRefusesWhatItHasNot) {
   expect_refused("compare control --problem tigr", "--problem", "'tigr'", "'tiger'");
   expect_refused("compare bee-world --problem tiger", "--problem tiger", "'control'");
-  expect_refused("reproduce control --learner magic", "magic", "standard, ");
+  expect_refused("reproduce control --learner magic", "magic", "predictive, standard");
   expect_refused("compare control --seeds 0", "--seeds 0");
 }
 
