@@ -10,6 +10,7 @@
 #include <waggle/waggle.h>
 
 #include "plain_learner.h"
+#include "predictive_cases.h"
 #include "random_numbers.h"
 
 namespace {
@@ -79,6 +80,23 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
                   Draws draws = Random(1).at(Purpose::policy, k);
                   policy.act(percept, draws, action);
                   action *= -1.0;
+                  policy.applied(action);
+                }
+              }),
+              0);
+  }
+}
+
+TEST(Allocation, APredictiveControllerDecidesWithoutAny) {
+  for (const Case& of : {predictive_tanks(), predictive_recall(), predictive_bee()}) {
+    GreedyPolicy policy = of.model.policy();
+    Percept percept;
+    percept.observation = of.recorded.observations().col(0);
+    VectorXd action(of.model.controller.actions.size());
+    EXPECT_EQ(count_allocations([&] {
+                for (std::uint64_t k = 0; k < 10; ++k) {
+                  Draws draws = Random(1).at(Purpose::policy, k);
+                  policy.act(percept, draws, action);
                   policy.applied(action);
                 }
               }),

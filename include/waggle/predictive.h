@@ -11,9 +11,12 @@
 
 /// Predictive states: what of a memory is worth keeping is what predicts the future.
 ///
-///     memory        m_k                          a fixed random network and delay lines
-///     (history.h) prediction    s_k = P m_k                  ridge regression of the future on it:
-///     a filter after-state   u(h, a) ≈ s_{k+1}            ridge regression, affine in the action
+///     memory        m_k                          a fixed network and delay lines (history.h)
+///
+///     prediction    s_k = P m_k                  ridge regression of the future on it: a filter
+///
+///     after-state   u(h, a) ≈ s_{k+1}            ridge regression, affine in the action
+///
 ///     value         Q(h, a) = r̂(h, a) + Wᵀφ(u)   fitted iteration on random features of u
 ///
 /// Three linear solves; docs/predictive.md explains them.
@@ -50,7 +53,7 @@ struct PredictionQuality {
   Eigen::MatrixXd explained;       ///< horizons × names; NaN where nothing varies
   double reward_model = 0.0;       ///< share of the reward's variance that only r̂ explains
 
-  /// Whether anything is predicted better than by its mean.
+  /// Whether anything is predicted better than by its mean, or by chance.
   bool any() const;
 };
 
@@ -115,28 +118,11 @@ class PredictiveNetwork final : public ReservoirSystem {
   /// c, the channels of an action.
   Eigen::Index channels() const { return memory_.layout().action_channels(); }
 
-  // In pieces, for whoever tries many actions from one history.
-
-  /// m = m_k from the state x_k and z with any action in it.
-  void remember(const Eigen::Ref<const Eigen::VectorXd>& x,
-                const Eigen::Ref<const Eigen::VectorXd>& z, Eigen::Ref<Eigen::VectorXd> m) const;
-  /// s of one head, for every column of m.
-  Eigen::MatrixXd predictive_state(std::size_t head,
-                                   const Eigen::Ref<const Eigen::MatrixXd>& m) const;
-
  private:
   HistoryMemory memory_;
   std::vector<PredictiveHead> heads_;
   Eigen::Index units_ = 0;
   Eigen::Index features_ = 0;
 };
-
-/// s of a head, for every column of m.
-Eigen::MatrixXd predictive_state(const PredictiveHead& head,
-                                 const Eigen::Ref<const Eigen::MatrixXd>& m);
-/// u as an affine function of the action, at one s: columns u_0, u_1 … u_c with
-/// u = u_0 + Σ v_i u_i.
-void after_state(const PredictiveHead& head, const Eigen::Ref<const Eigen::VectorXd>& s,
-                 Eigen::Ref<Eigen::MatrixXd> out);
 
 }  // namespace waggle

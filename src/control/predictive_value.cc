@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "reservoir/kernels.h"
+#include "prediction/foresight.h"
 
 namespace waggle {
 
@@ -24,12 +25,12 @@ class PredictiveValue final : public ActionValue {
         known_(VectorXd::Zero(network.inputs())),
         reward_slopes_(VectorXd::Zero(channels_)),
         slopes_(VectorXd::Zero(channels_)),
-        features_(MatrixXd::Zero(network.features(), 1)),
-        next_(VectorXd::Zero(network.units())) {
+        features_(MatrixXd::Zero(network.features(), 1)) {
     Index units = 0;
     Index after = 0;
     Index bends = 0;
     for (const PredictiveHead& head : network.heads()) {
+      foresights_.emplace_back(head);
       units += head.value.size();
       after += head.size();
       bends += head.knots.cols();
@@ -52,38 +53,41 @@ class PredictiveValue final : public ActionValue {
     known_.segment(memory.layout().action_offset(), channels_) =
         x.segment(memory.size(), channels_);
     memory.step(x.head(memory.size()), known_, memory_);
-    const auto heads = static_cast<double>(network_.heads().size());
     constant_ = 0.0;
     slopes_.setZero();
     reward_slopes_.setZero();
     Index unit = 0;
     Index row = 0;
     Index feature = 1;
-    for (const PredictiveHead& head : network_.heads()) {
+    for (std::size_t i = 0; i < foresights_.size(); ++i) {
+      const PredictiveHead& head = network_.heads()[i];
       const Index q = head.size();
       const Index n = head.value.size();
       auto affine = affine_.middleRows(row, q);
-      after_state(head, predictive_state(head, memory_), affine);
-      base_.segment(unit, n) = head.value.directions * affine.col(0) + head.value.offsets;
+      foresights_[i].after_memory(memory_, affine);
+      base_.segment(unit, n) = head.value.offsets;
+      base_.segment(unit, n).noalias() += head.value.directions * affine.col(0);
       directions_.middleRows(unit, n).noalias() =
           head.value.directions * affine.rightCols(channels_);
       bend_weights_.segment(unit, n) = weights_.segment(feature + 1 + q, n);
       const auto straight = weights_.segment(feature + 1, q);
       constant_ += weights_[feature] + straight.dot(affine.col(0));
-      slopes_ += affine.rightCols(channels_).transpose() * straight;
-      if (head.reward.size() > 0) reward_slopes_ += head.reward * memory_ / heads;
+      slopes_.noalias() += affine.rightCols(channels_).transpose() * straight;
+      if (head.reward.size() > 0) reward_slopes_.noalias() += head.reward * memory_;
       unit += n;
       row += q;
       feature += head.features();
     }
+    reward_slopes_ /= static_cast<double>(foresights_.size());
   }
 
   void step(const Ref<const VectorXd>& channels, Ref<VectorXd> next) override {
     const Index n = memory_.size();
     next.head(n) = memory_;
     next.segment(n, channels_) = channels;
-    next.segment(n + channels_, affine_.rows()) =
-        affine_.col(0) + affine_.rightCols(channels_) * channels;
+    auto u = next.segment(n + channels_, affine_.rows());
+    u = affine_.col(0);
+    u.noalias() += affine_.rightCols(channels_) * channels;
     next[next.size() - 1] = reward(channels);
   }
 
@@ -167,7 +171,7 @@ class PredictiveValue final : public ActionValue {
   VectorXd reward_slopes_, slopes_;
   double constant_ = 0.0;
   MatrixXd features_;
-  VectorXd next_;
+  std::vector<Foresight> foresights_;
   VectorXd base_, shifted_, bend_weights_;
   MatrixXd directions_;
   MatrixXd affine_;  // u of all heads as affine functions of the action

@@ -7,10 +7,7 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
-#include "prediction/dynamics_fit.h"
-#include "prediction/prediction_fit.h"
 #include "prediction/reward_fit.h"
-#include "value/fitted_iteration.h"
 
 namespace waggle {
 
@@ -20,6 +17,8 @@ using Eigen::VectorXd;
 
 namespace {
 
+// Every fit solves systems of this size, in time that grows with its cube.
+constexpr Index kMostRemembered = 5000;
 // The scaling of the inputs settles once so many times the first rows are there.
 constexpr Index kScaleGrowth = 4;
 
@@ -37,8 +36,8 @@ RectifiedFeatures draw_features(Index count, Index inputs, double scale, std::ui
   return features;
 }
 
-constexpr Index kLongSeen = 48;
-constexpr Index kTrialRows = 3000;
+constexpr Index kLongSeen = 48;     // of a memory that is tried beside the short one
+constexpr Index kTrialRows = 3000;  // that it takes to see what it is worth
 constexpr Index kTrialFeatures = 100;
 constexpr std::uint64_t kTrialStream = 1'000'000;  // beyond those of fits
 constexpr double kWorthRemembering = 0.02;         // of the reward's variance
@@ -52,6 +51,18 @@ bool is_survival(const VectorXd& rewards) {
   const double best = rewards.maxCoeff();
   return static_cast<double>((rewards.array() == best).count()) >=
          kSurvivalShare * static_cast<double>(rewards.size());
+}
+
+/// Everything but the reward model and what follows what.
+ValueSteps value_steps(const PredictiveHead& head, const Transitions& transitions) {
+  ValueSteps steps;
+  steps.after = after_states(head, transitions);
+  steps.reward = transitions.reward;
+  steps.terminated = transitions.terminated;
+  steps.next = next_after_states(head, transitions);
+  steps.knots = head.knots;
+  steps.bends = head.bends;
+  return steps;
 }
 
 /// Whether each transition is followed by the next one, and that by an action that was not random.
@@ -75,13 +86,20 @@ PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& 
 }
 
 HistoryMemory PredictiveFitter::memory_with(Index seen) const {
-  return {drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames, seen};
+  HistoryMemory memory(drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames,
+                       seen);
+  require(memory.size() + options_.predictive->layer <= kMostRemembered,
+          "{} numbers would be remembered, with {} random features beside them: predictive states "
+          "are for up to {}; choose fewer observations, units or frames",
+          memory.size(), options_.predictive->layer, kMostRemembered);
+  return memory;
 }
 
 double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience,
                                         const ExperienceSummary& summary,
                                         const ActionSpace& actions) const {
   RememberedExperience remembered(memory_with(seen));
+  remembered.set_rewards(rewards_.offset, rewards_.unit);
   const HistoryMemory& memory = remembered.memory();
   PredictionSums sums(memory, memory.size(), prediction_options(summary));
   remembered.for_each(experience, [&](const RememberedRows& rows) {
@@ -103,8 +121,8 @@ PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummar
   return {.ridge = options_.predictive->ridge,
           .dimensions = options_.predictive->dimensions,
           .smallest = options_.predictive->smallest,
-          .reward_mean = summary.ranges.mean[0],
-          .reward_deviation = summary.ranges.deviation[0]};
+          .reward_mean = (summary.ranges.mean[0] - rewards_.offset) / rewards_.unit,
+          .reward_deviation = summary.ranges.deviation[0] / rewards_.unit};
 }
 
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
@@ -168,83 +186,76 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
                            const ActionSpace& actions, const std::vector<bool>& random_rows,
                            bool judge, const std::function<bool()>& go_on) {
   const PredictiveOptions& options = *options_.predictive;
+  rewards_ = RewardScale::of(summary, *drawn_, options_.centre_rewards);
   remember(experience, summary, actions);
+  remembered_->set_rewards(rewards_.offset, rewards_.unit);
   PredictiveHead head = draw_head(experience, summary, judge);
   const Transitions transitions =
       gather(*remembered_, experience, head, summary.rows, options.value_rows);
   require(transitions.count() > 0,
-          "no row is followed by another of its episode: there is nothing "
-          "to learn from");
+          "no row is followed by another of its episode: there is nothing to learn from");
   fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
   if (judge) {
     // A model that is not worth having explains nothing, though chance may say a little.
-    quality_.reward_model = head.has_reward() ? reward_model : 0.0;
+    quality_.reward_model = head.has_reward() ? std::max(reward_model, 0.0) : 0.0;
     quality_.horizons.assign(std::begin(kHorizons), std::end(kHorizons));
   }
 
-  ValueSteps steps{.after = after_states(head, transitions),
-                   .reward = transitions.reward,
-                   .terminated = transitions.terminated,
-                   .next = next_after_states(head, transitions),
-                   .expected = {},
-                   .next_reward = {},
-                   .knots = head.knots,
-                   .bends = head.bends};
+  ValueSteps steps = value_steps(head, transitions);
   if (head.has_reward()) {
     ExpectedRewards rewards = expected_rewards(*remembered_, experience, transitions, head);
     steps.expected = std::move(rewards.expected);
     steps.next_reward = std::move(rewards.next);
   }
-  // Rewards enter as (r − offset) / unit, so that neither their unit nor, where nothing ends, their
-  // zero matters.
-  const bool ends = summary.terminated > 0;
-  const double unit = summary.ranges.deviation[0] > 0.0
-                          ? std::exp2(std::round(std::log2(summary.ranges.deviation[0])))
-                          : 1.0;
-  const double offset = ends || !options_.centre_rewards ? 0.0 : summary.ranges.mean[0];
-  const double discount = options_.value.discount;
-  const double lasting = offset / (1.0 - discount);
-  steps.reward = (steps.reward.array() - offset) / unit;
-  steps.expected /= unit;
-  steps.next_reward /= unit;
-  steps.bends /= unit;
-  FittedIterationOptions iteration;
-  iteration.discount = discount;
-  iteration.ridge = options.value_ridge;
-  if (is_survival(steps.reward)) iteration.trace = kSurvivalTrace;
   steps.continues = continuations(transitions, random_rows);
-  iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(), discount, ends);
+  FittedIterationOptions iteration;
+  iteration.discount = options_.value.discount;
+  iteration.ridge = options.value_ridge;
+  iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
+  iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(),
+                                  iteration.discount, summary.terminated > 0);
   iteration.sweeps = std::max(1, options_.sweeps);
-  // Where values were found before, from there on.
-  VectorXd start = VectorXd::Zero(steps.rows());
-  if (value_.size() > 0) {
-    const double typical = value_.mean();
-    for (Index i = 0; i < start.size(); ++i) {
-      const Index row = transitions.rows[static_cast<std::size_t>(i)] + 1;
-      start[i] = ((row < value_.size() ? value_[row] : typical) - lasting) / unit;
-    }
-  }
   FittedIteration found =
-      iterate_value(steps, head.value, actions, std::move(start), iteration, go_on);
-  found.weights *= unit;
+      iterate_value(steps, head.value, actions, last_values(transitions), iteration, go_on);
+  keep(std::move(head), transitions, summary.rows, std::move(found));
+}
+
+VectorXd PredictiveFitter::last_values(const Transitions& transitions) const {
+  VectorXd values = VectorXd::Zero(transitions.count());
+  if (value_.size() == 0) return values;
+  const double lasting = rewards_.constant_weight(options_.value.discount);
+  const double typical = value_.mean();
+  for (Index i = 0; i < values.size(); ++i) {
+    const Index row = transitions.rows[static_cast<std::size_t>(i)] + 1;
+    values[i] = ((row < value_.size() ? value_[row] : typical) - lasting) / rewards_.unit;
+  }
+  return values;
+}
+
+void PredictiveFitter::keep(PredictiveHead head, const Transitions& transitions, Index rows,
+                            FittedIteration found) {
+  // In the rewards' own unit and zero.
+  const double lasting = rewards_.constant_weight(options_.value.discount);
+  head.reward *= rewards_.unit;
+  head.bends *= rewards_.unit;
+  found.weights *= rewards_.unit;
   found.weights[0] += lasting;
-  value_ = VectorXd::Constant(summary.rows, unit * found.next_value.mean() + lasting);
+  value_ = VectorXd::Constant(rows, rewards_.unit * found.next_value.mean() + lasting);
   for (Index i = 0; i < found.next_value.size(); ++i) {
     value_[transitions.rows[static_cast<std::size_t>(i)] + 1] =
-        unit * found.next_value[i] + lasting;
+        rewards_.unit * found.next_value[i] + lasting;
   }
   sweeps_ = found.sweeps;
   converged_ = found.converged;
-  diagnostics_.samples = steps.rows();
-  diagnostics_.features = head.features();
-  diagnostics_.rank = head.features();
+  diagnostics_.samples = transitions.count();
+  diagnostics_.features = diagnostics_.rank = head.features();
   diagnostics_.ridge = found.ridge;
-  diagnostics_.residual = unit * found.residual;
+  diagnostics_.residual = rewards_.unit * found.residual;
 
   fits_.push_back({std::move(head), std::move(found.weights)});
-  while (std::ssize(fits_) > options.averaged) fits_.pop_front();
+  while (std::ssize(fits_) > options_.predictive->averaged) fits_.pop_front();
   ++count_;
   state_.resize(remembered_->memory().size() + layout_.action_channels());
   state_ << remembered_->memory_at_end(), remembered_->channels_at_end();
@@ -270,6 +281,7 @@ void PredictiveFitter::fill(Model& model) const {
   model.state.head(state_.size()) = state_;
   model.controller.reservoir = std::move(network);
   model.controller.weights = std::move(weights);
+  model.options.predictive->seen = remembered_->memory().seen();
   model.scaling = scaling_;
   model.diagnostics = diagnostics_;
   model.improvement = Improvement{

@@ -9,8 +9,10 @@
 #include <waggle/model.h>
 #include <waggle/predictive.h>
 
+#include "prediction/dynamics_fit.h"
 #include "prediction/prediction_fit.h"
 #include "prediction/remembered.h"
+#include "value/fitted_iteration.h"
 
 namespace waggle {
 
@@ -45,10 +47,16 @@ class PredictiveFitter {
   PredictiveHead draw_head(TrajectorySource& experience, const ExperienceSummary& summary,
                            bool judge);
 
+  /// V' of the last fit along the transitions, in this one's units, to start from; 0 at first.
+  Eigen::VectorXd last_values(const Transitions& transitions) const;
+  void keep(PredictiveHead head, const Transitions& transitions, Eigen::Index rows,
+            FittedIteration found);
+
   InputLayout layout_;
   FitOptions options_;
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
+  RewardScale rewards_;             // of the fit that is made
   Eigen::Index first_rows_ = 0;     // at the first fit
   Eigen::Index measured_rows_ = 0;  // when the scaling was last measured
   Eigen::Index seen_ = 0;           // as chosen

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "prediction/dynamics_fit.h"
+#include "prediction/foresight.h"
 #include "prediction/remembered.h"
 #include "prediction/reward_fit.h"
 
@@ -202,7 +203,7 @@ TEST(AfterState, IsExactWhereTheDynamicsAreBilinear) {
     const MatrixXd affine = next_after_states(head, transitions);
     for (Index k = 0; k < 5; ++k) {
       MatrixXd out(2, 1 + c);
-      after_state(head, transitions.next.col(k), out);
+      Foresight(head).after_state(transitions.next.col(k), out);
       EXPECT_LT((out.reshaped() - affine.col(k)).norm(), 1e-12);
     }
   }

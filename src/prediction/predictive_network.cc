@@ -4,6 +4,7 @@
 #include <waggle/predictive.h>
 
 #include "core/check.h"
+#include "prediction/foresight.h"
 
 namespace waggle {
 
@@ -38,33 +39,14 @@ void PredictiveOptions::validate() const {
 }
 
 bool PredictionQuality::any() const {
-  // Written so that NaN does not count.
-  return (explained.array() > 0.0).any() || reward_model > 0.0;
+  // Written so that NaN does not count. A reward model may stay for less, and gain that by chance.
+  return (explained.array() > 0.0).any() || reward_model > 0.01;
 }
 
 void RectifiedFeatures::write(const Ref<const MatrixXd>& s, Ref<MatrixXd> out) const {
   out.noalias() = directions * s;
   out.colwise() += offsets;
   out = out.cwiseMax(0.0);
-}
-
-MatrixXd predictive_state(const PredictiveHead& head, const Ref<const MatrixXd>& m) {
-  MatrixXd s = head.first * m;
-  if (head.second.size() == 0) return s;
-  MatrixXd layer(head.layer.size(), m.cols());
-  head.layer.write(s, layer);
-  return head.second.leftCols(m.rows()) * m + head.second.rightCols(layer.rows()) * layer;
-}
-
-void after_state(const PredictiveHead& head, const Ref<const VectorXd>& s, Ref<MatrixXd> out) {
-  const Index q = head.size();
-  VectorXd features(head.dynamics.size());
-  head.dynamics.write(s, features);
-  for (Index i = 0; i < out.cols(); ++i) {
-    const auto block = head.drift.middleCols(i * (1 + q), 1 + q);
-    out.col(i) = block.col(0) + block.rightCols(q) * s;
-  }
-  out.col(0) += head.base * features;
 }
 
 namespace {
@@ -119,33 +101,22 @@ PredictiveNetwork::PredictiveNetwork(HistoryMemory memory, std::vector<Predictiv
   }
 }
 
-void PredictiveNetwork::remember(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
-                                 Ref<VectorXd> m) const {
-  // The action taken before this step is in the state; that of z is yet to be taken.
-  VectorXd known = z;
-  known.segment(memory_.layout().action_offset(), channels()) =
-      x.segment(memory_.size(), channels());
-  memory_.step(x.head(memory_.size()), known, m);
-}
-
-MatrixXd PredictiveNetwork::predictive_state(std::size_t head, const Ref<const MatrixXd>& m) const {
-  return waggle::predictive_state(heads_[head], m);
-}
-
 void PredictiveNetwork::step(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
                              Ref<VectorXd> next) const {
   const Index n = memory_.size();
   const Index c = channels();
-  remember(x, z, next.head(n));
+  // The action taken before this step is in the state; that of z is yet to be taken.
+  VectorXd known = z;
+  known.segment(memory_.layout().action_offset(), c) = x.segment(n, c);
+  memory_.step(x.head(n), known, next.head(n));
   const auto m = next.head(n);
   next.segment(n, c) = z.segment(memory_.layout().action_offset(), c);
   const VectorXd v = next.segment(n, c);
   Index at = n + c;
   double reward = 0.0;
   for (const PredictiveHead& head : heads_) {
-    const VectorXd s = waggle::predictive_state(head, m);
     MatrixXd affine(head.size(), 1 + c);
-    after_state(head, s, affine);
+    Foresight(head).after_memory(m, affine);
     next.segment(at, head.size()) = affine.col(0) + affine.rightCols(c) * v;
     at += head.size();
     if (head.reward.size() > 0) reward += v.dot(head.reward * m);

@@ -8,6 +8,7 @@
 #include <waggle/predictive.h>
 
 #include "expect_error.h"
+#include "prediction/foresight.h"
 #include "random_heads.h"
 #include "random_numbers.h"
 
@@ -137,7 +138,7 @@ TEST(PredictiveNetwork, StepsAsItIsDefined) {
         for (std::size_t h = 0; h < kind.size(); ++h) {
           const PredictiveHead& head = network->heads()[h];
           const Numbers s = state_of(head, m_numbers);
-          const MatrixXd fast = network->predictive_state(h, m_next);
+          const MatrixXd fast = predictive_state(network->heads()[h], m_next);
           for (std::size_t i = 0; i < s.size(); ++i) {
             EXPECT_NEAR(fast(static_cast<Index>(i), 0), s[i], 1e-11);
           }

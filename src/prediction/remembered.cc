@@ -29,6 +29,11 @@ RememberedExperience::RememberedExperience(HistoryMemory memory)
   z_.setZero(memory_.layout().size());
 }
 
+void RememberedExperience::set_rewards(double offset, double unit) {
+  offset_ = offset;
+  unit_ = unit;
+}
+
 void RememberedExperience::take(double reward, const Ref<const VectorXd>& action,
                                 const Ref<const VectorXd>& observation, EpisodeEnd end, Index row) {
   const InputLayout& layout = memory_.layout();
@@ -50,7 +55,7 @@ void RememberedExperience::take(double reward, const Ref<const VectorXd>& action
   }
   state_ = m;
   previous_ = rows_.channels.col(filled_);
-  rows_.rewards[filled_] = reward;
+  rows_.rewards[filled_] = (reward - offset_) / unit_;
   rows_.ends[static_cast<std::size_t>(filled_)] = end;
   ++filled_;
   if (end == EpisodeEnd::none) return;

@@ -19,7 +19,7 @@ struct RememberedRows {
   Eigen::Index columns = 0;  ///< that are filled, count and those that follow
   Eigen::MatrixXd memory;    ///< m_k, n × …
   Eigen::MatrixXd channels;  ///< of a_k, c × …
-  Eigen::VectorXd rewards;
+  Eigen::VectorXd rewards;   ///< as RememberedExperience::set_rewards has them
   std::vector<EpisodeEnd> ends;
   std::vector<Eigen::Index> following;  ///< rows of the same episode after each; a lower bound
                                         ///< where there are kLookahead or more
@@ -32,6 +32,9 @@ struct RememberedRows {
 class RememberedExperience {
  public:
   explicit RememberedExperience(HistoryMemory memory);
+
+  /// Rewards are handed over as (r − offset) / unit. The memory reads them as they are.
+  void set_rewards(double offset, double unit);
 
   void for_each(TrajectorySource& source, const std::function<void(const RememberedRows&)>& visit);
   /// Where the last walk ended: m after the last row, 0 after an episode's end, and the channels of
@@ -50,6 +53,8 @@ class RememberedExperience {
   std::deque<Eigen::MatrixXd> kept_;  // blocks of m
   Eigen::Index kept_rows_ = 0;
   Eigen::Index most_kept_;
+  double offset_ = 0.0;
+  double unit_ = 1.0;
 
   RememberedRows rows_;  // the window
   Eigen::Index filled_ = 0;

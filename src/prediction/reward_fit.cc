@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "linalg/dense.h"
+#include "prediction/foresight.h"
 
 namespace waggle {
 

@@ -97,7 +97,10 @@ class StepsToGo {
 
   float at(const Place& place) const {
     const auto next = [&](std::int32_t angle) { return angle + 1 == angles_ ? 0 : angle + 1; };
-    const auto [shoulder, elbow, first, second] = place.below;
+    const std::int32_t shoulder = place.below[0];
+    const std::int32_t elbow = place.below[1];
+    const std::int32_t first = place.below[2];
+    const std::int32_t second = place.below[3];
     const auto& part = place.part;
     const auto turning = [&](std::int32_t one, std::int32_t two) {
       const auto row = static_cast<std::size_t>((one * angles_ + two) * velocities_ + first);

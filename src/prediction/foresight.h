@@ -1,0 +1,30 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include <waggle/predictive.h>
+
+/// From what is remembered to what it predicts.
+namespace waggle {
+
+/// s of a head, for every column of m.
+Eigen::MatrixXd predictive_state(const PredictiveHead& head,
+                                 const Eigen::Ref<const Eigen::MatrixXd>& m);
+
+/// One head's way from a memory to its after-state. Holds its work space, so that nothing allocates
+/// after construction.
+class Foresight {
+ public:
+  explicit Foresight(const PredictiveHead& head);
+
+  /// u as an affine function of the action: columns u_0, u_1 … u_c with u = u_0 + Σ v_i u_i.
+  void after_memory(const Eigen::Ref<const Eigen::VectorXd>& m, Eigen::Ref<Eigen::MatrixXd> out);
+  /// The same from s.
+  void after_state(const Eigen::Ref<const Eigen::VectorXd>& s, Eigen::Ref<Eigen::MatrixXd> out);
+
+ private:
+  const PredictiveHead& head_;
+  Eigen::VectorXd first_, layer_, state_, dynamics_;
+};
+
+}  // namespace waggle
