@@ -17,6 +17,8 @@ struct RandomHead {
   Eigen::Index layer = 0;  // 0: no second layer
   bool reward = false;     // of the memory
   Eigen::Index knots = 0;  // in each channel
+  bool rewarded = false;   // u has one number more than s
+  Eigen::Index squared = 0;
 };
 
 inline RectifiedFeatures random_features(RandomNumbers& numbers, Eigen::Index count,
@@ -37,14 +39,16 @@ inline PredictiveHead random_head(RandomNumbers& numbers, const RandomHead& kind
     head.second = numbers.matrix(q, n + kind.layer);
   }
   head.dynamics = random_features(numbers, 7, q);
-  head.base = numbers.matrix(q, 7);
-  head.drift = numbers.matrix(q, (1 + c) * (1 + q));
+  const Eigen::Index after = kind.rewarded ? q + 1 : q;
+  head.base = numbers.matrix(after, 7);
+  head.drift = numbers.matrix(after, (1 + c) * (1 + q));
   if (kind.reward) head.reward = numbers.matrix(c, n);
   if (kind.knots > 0) {
     head.knots = numbers.matrix(c, kind.knots);
     head.bends = 5.0 * numbers.matrix(c, kind.knots);
   }
-  head.value = random_features(numbers, 11, q);
+  head.value = random_features(numbers, 11, after);
+  head.squared = kind.squared;
   return head;
 }
 

@@ -155,9 +155,9 @@ Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptio
   const auto learn = [&]() -> Model {
     ProgressLines lines("rows");
     const ProgressCallback show = lines.callback();
-    const auto progress = [&](const Progress& progress) {
-      if (progress.model != nullptr) so_far.keep(*progress.model, progress.done);
-      return show(progress);
+    const auto progress = [&](const Progress& now) {
+      if (now.model != nullptr) so_far.keep(*now.model, now.done);
+      return show(now);
     };
     Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = progress});
     learnt.provenance.sources = logs;

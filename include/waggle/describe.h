@@ -203,6 +203,7 @@ void describe(Visitor& v, PredictiveOptions& o) {
   v("dynamics_ridge", o.dynamics_ridge, "of the after-state, relative");
   v("features", o.features, "random features of the value");
   v("length_scale", o.length_scale, "over which they bend, in deviations of the state");
+  v("squared", o.squared, "predictions whose products the value has, at most");
   v("value_ridge", o.value_ridge, "of the value, relative; none: chosen from the data");
   v("averaged", o.averaged, "last fits whose values are averaged");
   v("value_rows", o.value_rows, "that the value is fitted to at most, evenly spread");

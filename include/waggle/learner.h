@@ -32,7 +32,8 @@ struct LearnOptions {
 struct LearnRound {
   Eigen::Index steps = 0;
   double mean_reward = 0.0;
-  bool diverged = false;  ///< its policy lost the system: its rows were thrown away
+  bool diverged = false;  ///< its policy lost the system: its rows were thrown away, unless
+                          ///< predictive states learn from them
   std::vector<PolicyIterationSweep> sweeps;
   PolicyIterationEnd end = PolicyIterationEnd::stopped;  ///< if there were sweeps
 };

@@ -37,6 +37,7 @@ struct PredictiveOptions {
   double dynamics_ridge = 1e-4;
   Eigen::Index features = 600;  ///< random features the value has
   double length_scale = 0.7;    ///< over which they bend, in deviations of the state
+  Eigen::Index squared = 8;     ///< predictions whose products the value has, at most
   /// Of the value. Not given: chosen by the cross-validated error of its targets.
   std::optional<double> value_ridge = std::nullopt;
   int averaged = 4;                  ///< last fits whose values are averaged
@@ -72,33 +73,42 @@ struct RectifiedFeatures {
 ///
 ///     s¹ = first · m
 ///     s  = second · (m, layer(s¹)),  q numbers        (or s¹ where there is no second layer)
-///     u  = base · dynamics(s) + Σ_{i=0…c} v_i A_i (1, s),   v_0 = 1
+///     u  = base · dynamics(s) + Σ_{i=0…c} v_i A_i (1, s),   v_0 = 1: the next s, and the reward
+///                                                           where that is not among what is seen
 ///     r̂  = vᵀ reward m + Σ_ij bends_ij max(v_i − knots_ij, 0)
 struct PredictiveHead {
   Eigen::MatrixXd first;       ///< q₁ × n
   RectifiedFeatures layer;     ///< of s¹
   Eigen::MatrixXd second;      ///< q × (n + layer), or empty
   RectifiedFeatures dynamics;  ///< of s
-  Eigen::MatrixXd base;        ///< q × dynamics
-  Eigen::MatrixXd drift;       ///< q × (1 + c)(1 + q): A_0, A_1, …, A_c
+  Eigen::MatrixXd base;        ///< (q or q + 1) × dynamics
+  Eigen::MatrixXd drift;       ///< as many × (1 + c)(1 + q): A_0, A_1, …, A_c
   Eigen::MatrixXd reward;      ///< c × n, or empty
   Eigen::MatrixXd knots;       ///< c × any number, or empty
   Eigen::MatrixXd bends;       ///< as knots
   RectifiedFeatures value;     ///< of u
+  Eigen::Index squared = 0;    ///< numbers of u, its first, whose products are features, too
 
-  Eigen::Index size() const { return base.rows(); }  ///< q
+  Eigen::Index size() const { return dynamics.directions.cols(); }  ///< q
+  Eigen::Index after() const { return base.rows(); }                ///< numbers of u
+  Eigen::Index products() const { return squared * (squared + 1) / 2; }
   bool has_reward() const { return reward.size() > 0 || knots.size() > 0; }
-  /// The features of u that the value is linear in: 1, u and `value`.
-  Eigen::Index features() const { return 1 + size() + value.size(); }
+  /// The features of u that the value is linear in: 1, u, `value`, u_i u_j for i ≤ j < squared.
+  Eigen::Index features() const { return 1 + after() + value.size() + products(); }
+  /// out = these, of every column of u.
+  void write_features(const Eigen::Ref<const Eigen::MatrixXd>& u,
+                      Eigen::Ref<Eigen::MatrixXd> out) const;
+  /// S with Σ w_ij u_i u_j = uᵀ S u, from the weights w of the products.
+  Eigen::MatrixXd form(const Eigen::Ref<const Eigen::VectorXd>& weights) const;
 };
 
 /// A memory and what one or several fits have made of it, as a reservoir system. Its state is
 ///
 ///     (m_k, the channels of a_k, u of every head, r̂)
 ///
-/// and its features are r̂ and, for every head, (1, u, max(Vu + b, 0)); so the value is linear in
-/// them, the weight of r̂ is 1, and averaging the values of several fits is one weight vector.
-/// Immutable.
+/// and its features are r̂ and, for every head, (1, u, max(Vu + b, 0), products); so the value is
+/// linear in them, the weight of r̂ is 1, and averaging the values of several fits is one weight
+/// vector. Immutable.
 class PredictiveNetwork final : public ReservoirSystem {
  public:
   /// Throws Error, naming the part, if there is no head, sizes differ or a number is not finite.

@@ -64,9 +64,9 @@ Maximum PiecewiseLinearMaximiser::operator()(const PiecewiseLinear& f) {
     if (at > lower && at < upper) events_[static_cast<std::size_t>(count_++)] = {at, change};
   };
   count_ = 0;
-  double slope = f.slope;
-  double value = f.constant + slope * lower;
-  double curvature = 0.0;
+  double curvature = f.curvature;
+  double slope = f.slope + curvature * lower;
+  double value = f.constant + (f.slope + 0.5 * curvature * lower) * lower;
   for (Index i = 0; i < units; ++i) {
     if (c[i] == 0.0) {
       value += w[i] * std::max(b[i], 0.0);

@@ -14,11 +14,12 @@ struct Maximum {
 
 /// A function of one action on an interval, with n units:
 ///
-///     f(a) = constant + slope·a + Σ_i w_i max(b_i + c_i a, 0),     lower ≤ a ≤ upper
+///     f(a) = constant + slope·a + ½ curvature·a² + Σ_i w_i max(b_i + c_i a, 0),  lower ≤ a ≤ upper
 struct PiecewiseLinear {
   Eigen::Ref<const Eigen::VectorXd> b, c, w;  ///< n numbers each, seen and not copied
   double constant = 0.0;
   double slope = 0.0;
+  double curvature = 0.0;
   double lower = 0.0;
   double upper = 0.0;
   double half_width = 0.0;  ///< h: if > 0, it is the mean of f over [a − h, a + h] that counts

@@ -15,15 +15,17 @@ using Eigen::VectorXd;
 
 struct Instance {
   VectorXd b, c, w;
-  double constant, slope, lower, upper;
+  double constant, slope, curvature, lower, upper;
 
   PiecewiseLinear function(double half_width = 0.0) const {
-    return {b, c, w, constant, slope, lower, upper, half_width};
+    return {b, c, w, constant, slope, curvature, lower, upper, half_width};
   }
-  double value(double a) const { return constant + slope * a + w.dot((b + c * a).cwiseMax(0.0)); }
+  double value(double a) const {
+    return constant + (slope + 0.5 * curvature * a) * a + w.dot((b + c * a).cwiseMax(0.0));
+  }
   /// ∫ of value from 0 to a: max(b + ca, 0)² / (2c) is the antiderivative of a unit.
   double integral(double a) const {
-    double sum = constant * a + 0.5 * slope * a * a;
+    double sum = constant * a + 0.5 * slope * a * a + curvature * a * a * a / 6.0;
     for (Eigen::Index i = 0; i < b.size(); ++i) {
       const double on = std::max(b[i] + c[i] * a, 0.0);
       sum += w[i] * on * on / (2.0 * c[i]);
@@ -35,7 +37,7 @@ struct Instance {
 
 Instance draw(std::uint64_t seed, Eigen::Index n) {
   Draws draws = Random(seed).at(Purpose::user);
-  Instance f{VectorXd(n), VectorXd(n), VectorXd(n), draws.normal(), draws.normal(), 0, 0};
+  Instance f{VectorXd(n), VectorXd(n), VectorXd(n), draws.normal(), draws.normal(), 0, 0, 0};
   const double crowding = std::pow(10.0, draws.uniform(-2.0, 1.0));
   for (Eigen::Index i = 0; i < n; ++i) {
     f.b[i] = crowding * draws.normal();
@@ -44,6 +46,8 @@ Instance draw(std::uint64_t seed, Eigen::Index n) {
   }
   f.lower = -draws.uniform(0.1, 3.0);
   f.upper = draws.uniform(0.1, 3.0);
+  // A bowl or a hill that the kinks do not hide, or neither.
+  f.curvature = static_cast<double>(seed % 3) * draws.normal() * std::sqrt(static_cast<double>(n));
   return f;
 }
 

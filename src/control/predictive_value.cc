@@ -25,6 +25,7 @@ class PredictiveValue final : public ActionValue {
         known_(VectorXd::Zero(network.inputs())),
         reward_slopes_(VectorXd::Zero(channels_)),
         slopes_(VectorXd::Zero(channels_)),
+        form_(MatrixXd::Zero(1 + channels_, 1 + channels_)),
         features_(MatrixXd::Zero(network.features(), 1)) {
     Index units = 0;
     Index after = 0;
@@ -32,7 +33,9 @@ class PredictiveValue final : public ActionValue {
     for (const PredictiveHead& head : network.heads()) {
       foresights_.emplace_back(head);
       units += head.value.size();
-      after += head.size();
+      after += head.after();
+      forms_.emplace_back(MatrixXd::Zero(head.squared, head.squared));
+      formed_.emplace_back(MatrixXd::Zero(head.squared, 1 + channels_));
       bends += head.knots.cols();
     }
     // All heads' features stand in one line, with room for the bends of the reward model.
@@ -45,7 +48,15 @@ class PredictiveValue final : public ActionValue {
     maximiser_ = std::make_unique<PiecewiseLinearMaximiser>(units + bends);
   }
 
-  void set_weights(const Ref<const VectorXd>& weights) override { weights_ = weights; }
+  void set_weights(const Ref<const VectorXd>& weights) override {
+    weights_ = weights;
+    Index feature = 1;
+    for (std::size_t i = 0; i < forms_.size(); ++i) {
+      const PredictiveHead& head = network_.heads()[i];
+      feature += head.features();
+      forms_[i] = head.form(weights.segment(feature - head.products(), head.products()));
+    }
+  }
 
   void prepare(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z) override {
     known_ = z;
@@ -56,12 +67,13 @@ class PredictiveValue final : public ActionValue {
     constant_ = 0.0;
     slopes_.setZero();
     reward_slopes_.setZero();
+    form_.setZero();
     Index unit = 0;
     Index row = 0;
     Index feature = 1;
     for (std::size_t i = 0; i < foresights_.size(); ++i) {
       const PredictiveHead& head = network_.heads()[i];
-      const Index q = head.size();
+      const Index q = head.after();
       const Index n = head.value.size();
       auto affine = affine_.middleRows(row, q);
       foresights_[i].after_memory(memory_, affine);
@@ -73,12 +85,16 @@ class PredictiveValue final : public ActionValue {
       const auto straight = weights_.segment(feature + 1, q);
       constant_ += weights_[feature] + straight.dot(affine.col(0));
       slopes_.noalias() += affine.rightCols(channels_).transpose() * straight;
+      formed_[i].noalias() = forms_[i] * affine.topRows(head.squared);
+      form_.noalias() += affine.topRows(head.squared).transpose() * formed_[i];
       if (head.reward.size() > 0) reward_slopes_.noalias() += head.reward * memory_;
       unit += n;
       row += q;
       feature += head.features();
     }
     reward_slopes_ /= static_cast<double>(foresights_.size());
+    constant_ += form_(0, 0);
+    slopes_ += 2.0 * form_.col(0).tail(channels_);
   }
 
   void step(const Ref<const VectorXd>& channels, Ref<VectorXd> next) override {
@@ -102,7 +118,13 @@ class PredictiveValue final : public ActionValue {
       if (channels[i] != 0.0)
         shifted_.head(units_) += directions_.col(i).head(units_) * channels[i];
     }
-    return constant_ + slopes_.dot(channels) + weights_[0] * reward(channels) +
+    double bowl = 0.0;
+    for (Index i = 0; i < channels_; ++i) {
+      if (channels[i] != 0.0) {
+        bowl += channels[i] * form_.col(1 + i).tail(channels_).dot(channels);
+      }
+    }
+    return constant_ + slopes_.dot(channels) + bowl + weights_[0] * reward(channels) +
            bend_weights_.head(units_).dot(shifted_.head(units_).cwiseMax(0.0));
   }
 
@@ -113,10 +135,15 @@ class PredictiveValue final : public ActionValue {
     VectorXd& b = shifted_;
     b.head(units_) = base_.head(units_);
     double constant = constant_;
+    double slope = slopes_[channel] + weights_[0] * reward_slopes_[channel];
     for (Index i = 0; i < channels_; ++i) {
       if (i == channel || channels[i] == 0.0) continue;
       b.head(units_) += directions_.col(i).head(units_) * channels[i];
       constant += slopes_[i] * channels[i];
+      slope += 2.0 * form_(1 + i, 1 + channel) * channels[i];
+      for (Index j = 0; j < channels_; ++j) {
+        if (j != channel) constant += form_(1 + i, 1 + j) * channels[i] * channels[j];
+      }
     }
     // The reward model's own bends in this channel follow the features'.
     const auto heads = static_cast<double>(network_.heads().size());
@@ -138,7 +165,8 @@ class PredictiveValue final : public ActionValue {
                           .c = c,
                           .w = bend_weights_,
                           .constant = constant + weights_[0] * others,
-                          .slope = slopes_[channel] + weights_[0] * reward_slopes_[channel],
+                          .slope = slope,
+                          .curvature = 2.0 * form_(1 + channel, 1 + channel),
                           .lower = lower,
                           .upper = upper,
                           .half_width = half_width});
@@ -170,6 +198,8 @@ class PredictiveValue final : public ActionValue {
   VectorXd memory_, known_;
   VectorXd reward_slopes_, slopes_;
   double constant_ = 0.0;
+  MatrixXd form_;                         // the quadratic part is (1, v)ᵀ form (1, v)
+  std::vector<MatrixXd> forms_, formed_;  // of each head: S, and S u
   MatrixXd features_;
   std::vector<Foresight> foresights_;
   VectorXd base_, shifted_, bend_weights_;

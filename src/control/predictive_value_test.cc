@@ -30,9 +30,16 @@ Controller random_controller(const ActionSpace& actions, bool reward, bool sever
                        .observation_size = 2};
   controller.actions = actions;
   const Index knots = reward && !actions.is_discrete() ? 5 : 0;
-  std::vector<RandomHead> kinds = {{.size = 4, .layer = 6, .reward = reward, .knots = knots}};
-  // Heads need not agree on having a reward model, nor on their knots.
-  if (several) kinds.push_back({.size = 3, .reward = false, .knots = knots > 0 ? 3 : 0});
+  std::vector<RandomHead> kinds = {{.size = 4,
+                                    .layer = 6,
+                                    .reward = reward,
+                                    .knots = knots,
+                                    .rewarded = reward,
+                                    .squared = several ? 3 : 0}};
+  // Heads need not agree on having a reward model, nor on their knots and products.
+  if (several) {
+    kinds.push_back({.size = 3, .reward = false, .knots = knots > 0 ? 3 : 0, .squared = 2});
+  }
   const auto network = random_network(controller.layout, kinds);
   controller.reservoir = network;
   controller.weights = RandomNumbers(31).vector(network->features());

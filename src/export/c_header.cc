@@ -55,6 +55,10 @@ std::string predictive_state(const CPlan& plan) {
       "  @_real after[{}][{}]; /* what is expected, and how an action changes it */\n"
       "  @_real line[{}]; /* the part of the value that is straight in the action */\n",
       plan.remembered(), plan.network.units(), 1 + channels, plan.after(), 1 + channels);
+  if (plan.squares()) {
+    text += fmt::format("  @_real form[{0}][{0}]; /* the part that is quadratic in it */\n",
+                        1 + channels);
+  }
   if (!plan.discrete) {
     text += fmt::format("  @_real done[{}]; /* the action before the last, as it was done */\n",
                         plan.layout.action_size);

@@ -60,19 +60,23 @@ Index CPlan::remembered() const {
 }
 
 Index CPlan::after() const {
-  return sum_over_heads(predictive, [](const PredictiveHead& head) { return head.size(); });
+  return sum_over_heads(predictive, [](const PredictiveHead& head) { return head.after(); });
 }
 
 Index CPlan::largest() const {
   Index most = 0;
   sum_over_heads(predictive, [&](const PredictiveHead& head) {
-    return most = std::max({most, head.size(), head.first.rows()});
+    return most = std::max({most, head.after(), head.first.rows()});
   });
   return most;
 }
 
 Index CPlan::features() const {
   return sum_over_heads(predictive, [](const PredictiveHead& head) { return head.value.size(); });
+}
+
+bool CPlan::squares() const {
+  return sum_over_heads(predictive, [](const PredictiveHead& head) { return head.squared; }) > 0;
 }
 
 Index CPlan::knots() const {
@@ -95,7 +99,8 @@ Index CPlan::state_bytes() const {
   Index reals = remembered() + network.units() + 2 * kinks() + 1 + action;
   Index integers = discrete ? 2 : 1;
   if (predictive != nullptr) {
-    reals += (1 + layout.action_channels()) * (after() + 1) + action;
+    const Index affine = 1 + layout.action_channels();
+    reals += affine * (after() + 1 + (squares() ? affine : 0)) + action;
     if (discrete) ++integers;
   } else if (exact && sampled) {
     reals += network.units();
@@ -131,8 +136,11 @@ Index CPlan::predictive_multiply_adds() const {
   bool rewards = false;
   for (const PredictiveHead& head : predictive->heads()) {
     const Index q = head.size();
+    const Index after = head.after();
     count += memory * head.first.rows() + head.layer.size() * head.first.rows() +
-             q * head.second.cols() + 2 * q * head.dynamics.size() + (1 + channels) * q * (2 + q);
+             q * head.second.cols() + (q + after) * head.dynamics.size() +
+             (1 + channels) * after * (2 + q) +
+             (1 + channels) * head.squared * (head.squared + 1 + channels);
     rewards = rewards || head.reward.size() > 0;
   }
   if (rewards) count += memory * channels;
@@ -140,11 +148,12 @@ Index CPlan::predictive_multiply_adds() const {
   Index try_heads = 0;
   Index search_heads = 0;
   for (const PredictiveHead& head : predictive->heads()) {
-    try_heads += head.size() * actions + head.value.size() * (head.size() + 1);
-    search_heads += head.size() * actions + head.value.size() * (2 * head.size() + 4);
+    try_heads += head.after() * actions + head.value.size() * (head.after() + 1);
+    search_heads += head.after() * actions + head.value.size() * (2 * head.after() + 4);
   }
-  const Index try_all = try_heads + channels * (1 + knots());
-  const Index search_all = search_heads + channels * (1 + knots()) + 4 * knots();
+  const Index form = squares() ? 2 * actions * actions : 0;
+  const Index try_all = try_heads + channels * (1 + knots()) + form;
+  const Index search_all = search_heads + channels * (1 + knots()) + 4 * knots() + 2 * form;
   const Index tries = discrete ? layout.choices : 1 + (sampled ? greedy.candidates : 0);
   const Index searches = exact ? (sampled ? 3 * channels : 1) : 0;
   return count + tries * try_all + searches * search_all;

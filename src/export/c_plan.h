@@ -35,12 +35,14 @@ struct CPlan {
   bool normal_candidates() const { return sampled && greedy.candidate_spread.has_value(); }
   /// Numbers that are remembered.
   Eigen::Index remembered() const;
-  /// Numbers of the predictive states of all heads, 0 if there are none, …
+  /// Numbers of the after-states of all heads, 0 if there are none, …
   Eigen::Index after() const;
   /// … of the largest, …
   Eigen::Index largest() const;
   /// … and features of all.
   Eigen::Index features() const;
+  /// Whether some of them are products.
+  bool squares() const;
   /// Bends of the reward model along one number of an action.
   Eigen::Index knots() const;
   /// The most kinks that one number of an action can have.

@@ -53,6 +53,8 @@ void write_heads(const CPlan& plan, const Shares& shares, CConstants& constants)
   Index feature = 1;
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const PredictiveHead& head = heads[i];
+    const VectorXd weights = shares.weights.segment(feature + 1, head.features() - 1);
+    feature += head.features();
     const bool layered = head.second.size() > 0;
     const auto add = [&](const char* name, const VectorXd& values) {
       return add_array(constants, name, i, values);
@@ -66,12 +68,14 @@ void write_heads(const CPlan& plan, const Shares& shares, CConstants& constants)
         add("base", head.base.reshaped()),
         add("drift", head.drift.reshaped()),
         add("value", rows_of(head.value)),
-        add("weights", shares.weights.segment(feature + 1, head.features() - 1))};
-    feature += head.features();
-    table += fmt::format("    {{{}, {}, {}, {}, {},\n     {}}}{}\n", head.first.rows(), layer,
-                         head.size(), head.dynamics.size(), head.value.size(),
+        add("weights", weights.head(weights.size() - head.products())),
+        add("squares", head.form(weights.tail(head.products())).reshaped())};
+    const Index sizes[] = {
+        head.first.rows(), layer,       head.size(), head.after(), head.dynamics.size(),
+        head.value.size(), head.squared};
+    table += fmt::format("    {{{},\n     {}}}{}\n", fmt::join(sizes, ", "),
                          fmt::join(arrays, ",\n     "), i + 1 < heads.size() ? "," : "};");
-    constants.add_bytes((5 + std::ssize(arrays)) * kPointerBytes);
+    constants.add_bytes((std::ssize(sizes) + std::ssize(arrays)) * kPointerBytes);
   }
   constants.add_text(table);
 }
@@ -148,18 +152,27 @@ std::string predictive_value_code(const CPlan& plan) {
                    CConstants(plan.options.precision).number(HistoryMemory::kAging));
   code += kPredict;
   if (has_rewards(plan)) code += kForeseeReward;
+  if (plan.squares()) code += kForeseeForm;
   code += "}\n";
   code += kFeatures;
-  if (plan.discrete) return code + kTryPredictiveChoice + kRememberDiscrete;
+  if (plan.discrete) {
+    code += replaced(kTryPredictiveChoice, "FORM",
+                     plan.squares() ? " + s->form[1 + choice][1 + choice]" : "");
+    return code + kRememberDiscrete;
+  }
   const bool bent = plan.knots() > 0;
   if (bent) code += kBent;
-  code += replaced(kTryPredictive, "BENT", bent ? " + @_bent(j, action[j])" : "");
+  if (plan.squares()) code += kForm;
+  code += replaced(replaced(kTryPredictive, "BENT", bent ? " + @_bent(j, action[j])" : ""), "FORM",
+                   plan.squares() ? " + action[j] * @_form(s, j, action, without)" : "");
   return code + kRememberContinuous;
 }
 
 std::string predictive_search_code(const CPlan& plan) {
   using namespace export_text;
   std::string code = kSearchPredictive;
+  if (plan.squares()) code += kSearchForm;
+  code += kSearchFeatures;
   if (plan.knots() > 0) code += kSearchKnots;
   return code + kSearchPredictiveEnd;
 }

@@ -98,7 +98,7 @@ class Exporter {
       code_ += kLine;
       code_ +=
           window ? replaced(kBendWindow, "HALF_WIDTH", constants_.number(plan_.half_width)) : kBend;
-      code_ += window ? kHighestWindow : kHighest;
+      code_ += replaced(kHighest, "JUMPS", window ? "curvature" : "slope");
     }
     if (plan_.exact) {
       code_ +=

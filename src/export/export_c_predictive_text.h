@@ -48,15 +48,16 @@ constexpr const char* kHeadType = R"(
 /* What one fit has found. Matrices go by columns; features max(offset + direction s, 0) by rows of
    an offset and a direction. */
 typedef struct {
-  int first_size, layer_size, size, dynamics_size, value_size;
+  int first_size, layer_size, size, after_size, dynamics_size, value_size, squared;
   const @_real *first;    /* of the memory: a first prediction of the future */
   const @_real *layer;    /* features of that */
   const @_real *second;   /* of memory and layer: the prediction; 0: the first is it */
   const @_real *dynamics; /* features of the prediction */
-  const @_real *base;     /* of those: the next prediction, ... */
+  const @_real *base;     /* of those: the next prediction and perhaps the reward, ... */
   const @_real *drift;    /* ... affine in this one, for each channel of the action */
   const @_real *value;    /* features of the next prediction */
   const @_real *weights;  /* of it and them */
+  const @_real *squares;  /* of the products of its first numbers */
 } @_head;
 
 )";
@@ -97,21 +98,22 @@ static void @_foresee(@_state *s) {
   int at = 0;
   @_advance(s);
   for (int i = 0; i <= CHANNELS; ++i) s->line[i] = @_straight[i];
-  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->size, ++h) {
+  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->after_size, ++h) {
     @_real prediction[LARGEST];
     const @_real *column = h->drift;
     @_predict(h, s->x, prediction);
     for (int i = 0; i <= CHANNELS; ++i) {
       @_real *after = s->after[i] + at;
-      for (int k = 0; k < h->size; ++k) after[k] = column[k];
-      column += h->size;
-      for (int j = 0; j < h->size; ++j, column += h->size) {
-        @_add(after, column, prediction[j], h->size);
+      for (int k = 0; k < h->after_size; ++k) after[k] = column[k];
+      column += h->after_size;
+      for (int j = 0; j < h->size; ++j, column += h->after_size) {
+        @_add(after, column, prediction[j], h->after_size);
       }
       if (i == 0) {
-        @_add_features(after, h->base, h->size, h->dynamics, h->dynamics_size, prediction, h->size);
+        @_add_features(after, h->base, h->after_size, h->dynamics, h->dynamics_size, prediction,
+                       h->size);
       }
-      s->line[i] += @_dot(h->weights, after, h->size);
+      s->line[i] += @_dot(h->weights, after, h->after_size);
     }
   }
 )";
@@ -120,13 +122,41 @@ constexpr const char* kForeseeReward = R"(  for (int j = 0; j < MEMORY; ++j) {
   }
 )";
 
+constexpr const char* kForeseeForm = R"(  at = 0;
+  for (int i = 0; i <= CHANNELS; ++i) {
+    for (int j = 0; j <= CHANNELS; ++j) s->form[i][j] = 0;
+  }
+  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->after_size, ++h) {
+    for (int k = 0; k < h->squared; ++k) {
+      for (int i = 0; i <= CHANNELS; ++i) {
+        const @_real v = @_dot(h->squares + k * h->squared, s->after[i] + at, h->squared);
+        for (int j = 0; j <= CHANNELS; ++j) s->form[i][j] += v * s->after[j][at + k];
+      }
+    }
+  }
+  s->line[0] += s->form[0][0];
+  for (int i = 1; i <= CHANNELS; ++i) s->line[i] += 2 * s->form[0][i];
+)";
+
+/// What the square of an action has beside a straight line, by the number j.
+constexpr const char* kForm = R"(
+/* the numbers of an action but one, in their products with the number j */
+static @_real @_form(const @_state *s, int j, const @_real *action, int without) {
+  @_real sum = 0;
+  for (int i = 0; i < ACTIONS; ++i) {
+    if (i != without) sum += s->form[1 + j][1 + i] * action[i];
+  }
+  return sum;
+}
+)";
+
 constexpr const char* kFeatures = R"(
 /* what features of where an action leads are worth */
 static @_real @_features(const @_head *h, const @_real *after) {
-  const @_real *row = h->value, *weights = h->weights + h->size;
+  const @_real *row = h->value, *weights = h->weights + h->after_size;
   @_real value = 0;
-  for (int i = 0; i < h->value_size; ++i, row += 1 + h->size) {
-    const @_real v = row[0] + @_dot(row + 1, after, h->size);
+  for (int i = 0; i < h->value_size; ++i, row += 1 + h->after_size) {
+    const @_real v = row[0] + @_dot(row + 1, after, h->after_size);
     if (!(v <= 0)) value += weights[i] * v;
   }
   return value;
@@ -145,14 +175,15 @@ static @_real @_bent(int number, @_real action) {
 }
 )";
 
-/// BENT is what the reward adds to an action's number j, if it bends.
+/// BENT is what the reward adds to an action's number j, if it bends, and FORM what its products
+/// with the others add.
 constexpr const char* kTryPredictive = R"(
 /* where an action leads, its numbers but one; all, if that is -1 */
 static void @_lead(const @_state *s, const @_head *h, int at, const @_real *action, int without,
                    @_real *after) {
-  for (int i = 0; i < h->size; ++i) after[i] = s->after[0][at + i];
+  for (int i = 0; i < h->after_size; ++i) after[i] = s->after[0][at + i];
   for (int j = 0; j < ACTIONS; ++j) {
-    if (j != without) @_add(after, s->after[1 + j] + at, action[j], h->size);
+    if (j != without) @_add(after, s->after[1 + j] + at, action[j], h->after_size);
   }
 }
 
@@ -160,7 +191,7 @@ static void @_lead(const @_state *s, const @_head *h, int at, const @_real *acti
 static @_real @_plain(const @_state *s, const @_real *action, int without) {
   @_real value = s->line[0];
   for (int j = 0; j < ACTIONS; ++j) {
-    if (j != without) value += s->line[1 + j] * action[j]BENT;
+    if (j != without) value += s->line[1 + j] * action[j]BENTFORM;
   }
   return value;
 }
@@ -169,7 +200,7 @@ static @_real @_plain(const @_state *s, const @_real *action, int without) {
 static @_real @_try(const @_state *s, const @_real *action) {
   @_real value = @_plain(s, action, -1);
   int at = 0;
-  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->size, ++h) {
+  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->after_size, ++h) {
     @_real after[LARGEST];
     @_lead(s, h, at, action, -1, after);
     value += @_features(h, after);
@@ -180,11 +211,13 @@ static @_real @_try(const @_state *s, const @_real *action) {
 constexpr const char* kTryPredictiveChoice = R"(
 /* the value of a choice */
 static @_real @_try(const @_state *s, int choice) {
-  @_real value = s->line[0] + s->line[1 + choice];
+  @_real value = s->line[0] + s->line[1 + choice]FORM;
   int at = 0;
-  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->size, ++h) {
+  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->after_size, ++h) {
     @_real after[LARGEST];
-    for (int i = 0; i < h->size; ++i) after[i] = s->after[0][at + i] + s->after[1 + choice][at + i];
+    for (int i = 0; i < h->after_size; ++i) {
+      after[i] = s->after[0][at + i] + s->after[1 + choice][at + i];
+    }
     value += @_features(h, after);
   }
   return value;
@@ -220,13 +253,20 @@ static @_real @_search(@_state *s, const @_real *held, int number, @_real *actio
   @_line line = {lower, @_upper[number], @_plain(s, held, number) + slope * lower, slope, 0,
                  s->kinks, 0};
   int at = 0;
-  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->size, ++h) {
+)";
+constexpr const char* kSearchForm = R"(  line.curvature = 2 * s->form[1 + number][1 + number];
+  line.slope += 2 * @_form(s, number, held, number);
+  line.value += (line.slope - slope + line.curvature * lower / 2) * lower;
+  line.slope += line.curvature * lower;
+)";
+constexpr const char* kSearchFeatures =
+    R"(  for (const @_head *h = @_heads; h < @_heads + HEADS; at += h->after_size, ++h) {
     const @_real *row = h->value, *along = s->after[1 + number] + at;
     @_real after[LARGEST];
     @_lead(s, h, at, held, number, after);
-    for (int i = 0; i < h->value_size; ++i, row += 1 + h->size) {
-      @_bend(&line, row[0] + @_dot(row + 1, after, h->size), @_dot(row + 1, along, h->size),
-             h->weights[h->size + i]);
+    for (int i = 0; i < h->value_size; ++i, row += 1 + h->after_size) {
+      @_bend(&line, row[0] + @_dot(row + 1, after, h->after_size),
+             @_dot(row + 1, along, h->after_size), h->weights[h->after_size + i]);
     }
   }
 )";

@@ -28,8 +28,8 @@ static void @_sort(@_kink *kinks, int count) {
 )";
 
 constexpr const char* kLine = R"(
-/* a function of one number of the action that is piecewise linear: value and slope at its lower
-   end, and where the slope changes. The curvature is that of its mean over a window. */
+/* a function of one number of the action in pieces: value, slope and curvature at its lower end,
+   and where the slope changes, or over a window the curvature */
 typedef struct {
   @_real lower, upper, value, slope, curvature;
   @_kink *kinks;
@@ -58,26 +58,6 @@ static void @_bend(@_line *l, @_real b, @_real c, @_real w) {
   @_add_kink(l, kink, c > 0 ? w * c : -w * c);
 }
 )";
-constexpr const char* kHighest = R"(
-/* where it is highest, the leftmost of equal ones */
-static @_real @_highest(@_line *l, @_real *action) {
-  @_real value = l->value, slope = l->slope, best = value, previous = l->lower;
-  @_sort(l->kinks, l->count);
-  *action = l->lower;
-  for (int i = 0; i <= l->count; ++i) {
-    const @_real at = i < l->count ? l->kinks[i].at : l->upper;
-    value += slope * (at - previous);
-    if (value > best) {
-      best = value;
-      *action = at;
-    }
-    previous = at;
-    if (i < l->count) slope += l->kinks[i].change;
-  }
-  return best;
-}
-)";
-
 /// The mean of the value over a window: each kink becomes a ramp of the slope.
 constexpr const char* kBendWindow = R"(
 /* adds the mean of w max(b + c a, 0) over a window, but for a constant */
@@ -97,7 +77,8 @@ static void @_bend(@_line *l, @_real b, @_real c, @_real w) {
   @_add_kink(l, fall, -bend);
 }
 )";
-constexpr const char* kHighestWindow = R"(
+/// JUMPS is what changes at a kink: the slope, or, over a window, the curvature.
+constexpr const char* kHighest = R"(
 /* where it is highest, the leftmost of equal ones */
 static @_real @_highest(@_line *l, @_real *action) {
   @_real value = l->value, slope = l->slope, curvature = l->curvature;
@@ -122,7 +103,7 @@ static @_real @_highest(@_line *l, @_real *action) {
       *action = at;
     }
     previous = at;
-    if (i < l->count) curvature += l->kinks[i].change;
+    if (i < l->count) JUMPS += l->kinks[i].change;
   }
   return best;
 }

@@ -2,19 +2,17 @@
 #include <cmath>
 #include <utility>
 
-#include <Eigen/Cholesky>
-
 #include <waggle/learner.h>
 #include <waggle/states.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
 #include "learn/action_bounds.h"
+#include "learn/collecting.h"
 #include "learn/confidence.h"
 #include "learn/impossible_values.h"
 #include "learn/predictive_fit.h"
 #include "learn/watched_source.h"
-#include "linalg/dense.h"
 
 namespace waggle {
 
@@ -29,7 +27,8 @@ void LearnOptions::validate() const {
 
 namespace {
 
-constexpr Index kWashout = 30;  // rows of a record that is cut out of a running process
+constexpr double kWorthSeeing = 0.1;  // of the divergence limit of the first round
+constexpr Index kWashout = 30;        // rows of a record that is cut out of a running process
 
 /// Whether the policy can do without bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
@@ -37,38 +36,6 @@ bool needs_no_bounds(const LearnOptions& options) {
   return fit.greedy.maximiser == Maximiser::sampled && fit.greedy.candidate_spread &&
          !fit.action_limit && fit.sweeps == 0 && options.collect.final_sweeps == 0 &&
          options.collect.optimism == 0.0;
-}
-
-/// Whether a round (counted from 0, which is the initial policy's) is one of the last, greedy ones.
-bool is_greedy(int round, int rounds, const CollectOptions& options) {
-  return round >= rounds - options.greedy_rounds;
-}
-
-/// How a round explores.
-Exploration exploration_in(int round, int rounds, const CollectOptions& options) {
-  if (is_greedy(round, rounds, options)) return {};
-  const int exploring = rounds - 1 - options.greedy_rounds;
-  if (!options.final_exploration || exploring <= 1) return options.exploration;
-  const double share = (round - 1.0) / (exploring - 1.0);
-  return {std::lerp(options.exploration.epsilon, options.final_exploration->epsilon, share),
-          std::lerp(options.exploration.noise, options.final_exploration->noise, share),
-          options.exploration.held};
-}
-
-/// (Σ + λI)⁻¹ of the features along the experience, for the optimistic policy.
-MatrixXd inverse_covariance(const Controller& controller, const Trajectory& experience) {
-  const ReservoirSystem& reservoir = *controller.reservoir;
-  const Index n = reservoir.features();
-  MatrixXd gram = MatrixXd::Zero(n, n);
-  MatrixXd features;
-  VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, controller.layout, experience, state, [&](const StateBlock& block) {
-    features.resize(n, block.states.cols() - 1);
-    reservoir.map_features(block.states.rightCols(features.cols()), features);
-    linalg::add_outer_product(features, features, gram);
-  });
-  gram.diagonal().array() += 1e-6 * gram.trace() / static_cast<double>(n);
-  return gram.llt().solve(MatrixXd::Identity(n, n));
 }
 
 /// 100 times the largest |reward| or |observation|.
@@ -114,8 +81,6 @@ class Learner {
   }
 
   Learnt& result() { return result_; }
-  /// Whose actions were drawn at random, in the order of the experience.
-  std::vector<bool> random_rows;
   /// Whether the end was asked for.
   bool stopped() const { return stopped_; }
 
@@ -157,15 +122,19 @@ class Learner {
     result_.rounds.back().end = iteration.end;
   }
 
-  /// `random` says of each row whether its action was random.
-  void add_round(const Rollout& rollout, const std::vector<bool>& random) {
+  /// Whether rows of a policy that lost the system are worth having: they teach not to do that.
+  bool learns_from_divergence() const { return predictive(); }
+
+  void add_round(const Collected& collected) {
+    const Rollout& rollout = collected.rollout;
     LearnRound& round = result_.rounds.emplace_back();
     round.steps = rollout.trajectory.steps();
     round.mean_reward = rollout.trajectory.rewards().mean();
     round.diverged = rollout.diverged;
-    if (rollout.diverged) return;
+    if (rollout.diverged && !learns_from_divergence()) return;
     result_.experience.append(rollout.trajectory);
-    random_rows.insert(random_rows.end(), random.begin(), random.end());
+    random_rows_.insert(random_rows_.end(), collected.random.begin(), collected.random.end());
+    random_rows_.resize(static_cast<std::size_t>(result_.experience.steps()), true);
   }
 
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
@@ -191,7 +160,7 @@ class Learner {
   void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
     const int fits = result_.collected ? 1 : options_.fit.predictive->averaged;
     for (int i = 0; i < fits && !stopped_; ++i) {
-      fitter_->fit(experience, summary, result_.controller.actions, random_rows,
+      fitter_->fit(experience, summary, result_.controller.actions, random_rows_,
                    last && i + 1 == fits, [&] { return tell(fits, i); });
       fitter_->fill(result_);
       if (result_.predictions) name_predictions(*result_.predictions);
@@ -333,81 +302,9 @@ class Learner {
   bool ended_ = false;  // some episode terminated
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;
+  std::vector<bool> random_rows_;  // whose actions were drawn at random
   Learnt result_;
 };
-
-/// Whether some reward differs from another, those apart that begin an episode and that no action
-/// led to, or some episode has ended.
-bool differs(const Trajectory& experience) {
-  std::optional<double> first;
-  for (Index k = 1; k < experience.steps(); ++k) {
-    if (experience.end(k) == EpisodeEnd::terminated) return true;
-    if (experience.end(k - 1) != EpisodeEnd::none) continue;
-    const double reward = experience.rewards()[k];
-    if (first && reward != *first) return true;
-    first = reward;
-  }
-  return false;
-}
-
-/// The rows of every round.
-std::vector<Index> round_steps(const CollectOptions& options) {
-  std::vector<Index> plan;
-  if (options.growth == 0.0) {
-    // Whole rows for each round, the remainder spread over the first of them.
-    for (int round = 0; round < options.rounds; ++round) {
-      plan.push_back(options.steps / options.rounds +
-                     (round < options.steps % options.rounds ? 1 : 0));
-    }
-    return plan;
-  }
-  Index done = 0;
-  while (done < options.steps) {
-    const Index wanted =
-        done == 0 ? std::min(options.first_steps, std::max<Index>(1, options.steps / 2))
-                  : std::max<Index>(1, std::llround(options.growth * static_cast<double>(done)));
-    plan.push_back(std::min(wanted, options.steps - done));
-    done += plan.back();
-  }
-  return plan;
-}
-
-/// Writes down which actions were random.
-class WatchedPolicy final : public Policy {
- public:
-  WatchedPolicy(GreedyPolicy& policy, std::vector<bool>& random)
-      : policy_(policy), random_(random) {}
-  void begin_episode() override { policy_.begin_episode(); }
-  void act(const Percept& percept, Draws& draws, Eigen::Ref<VectorXd> action) override {
-    policy_.act(percept, draws, action);
-    random_.push_back(policy_.explored());
-  }
-  void end_episode(const Percept& percept) override {
-    policy_.end_episode(percept);
-    random_.push_back(false);
-  }
-
- private:
-  GreedyPolicy& policy_;
-  std::vector<bool>& random_;
-};
-
-/// Lets what was learnt act for a round.
-Rollout act(Simulation& simulation, const Learnt& learnt, int round, int rounds, Index steps,
-            std::vector<bool>& random) {
-  const CollectOptions& options = *learnt.collected;
-  const RolloutOptions run = {.steps = steps, .divergence_limit = learnt.divergence_limit};
-  if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
-    OptimisticPolicy policy(learnt.controller,
-                            inverse_covariance(learnt.controller, learnt.experience),
-                            {.bonus = options.optimism}, learnt.state);
-    return simulation.run(policy, run);
-  }
-  GreedyPolicy policy =
-      learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
-  WatchedPolicy watched(policy, random);
-  return simulation.run(watched, run);
-}
 
 }  // namespace
 
@@ -419,17 +316,22 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
   learnt.provenance.sources = {simulation.spec().name};
   const std::vector<Index> plan = round_steps(options.collect);
   const int rounds = static_cast<int>(plan.size());
+  double limit = RolloutOptions{}.divergence_limit;
   for (int round = 0; round < rounds && !learner.stopped(); ++round) {
     const Index steps = plan[static_cast<std::size_t>(round)];
     // Where nothing that was done has made a difference yet, there is nothing to prefer.
     const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
-    std::vector<bool> random;
-    const Rollout rollout = initially ? simulation.run(initial, {.steps = steps})
-                                      : act(simulation, learnt, round, rounds, steps, random);
-    random.resize(static_cast<std::size_t>(rollout.trajectory.steps()), true);
+    Collected collected;
+    if (initially) {
+      collected.rollout = simulation.run(initial, {.steps = steps});
+    } else {
+      collected =
+          act(simulation, learnt, round, rounds, {.steps = steps, .divergence_limit = limit});
+    }
+    Rollout& rollout = collected.rollout;
     if (rollout.diverged) {
       if (round == 0) {
-        learner.add_round(rollout, random);
+        learner.add_round(collected);
         learnt.warnings.push_back(
             fmt::format("the initial policy diverged after {} steps", rollout.trajectory.steps()));
         return std::move(learnt);
@@ -439,10 +341,20 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
       if (last >= 0 && learnt.experience.end(last) == EpisodeEnd::none) {
         learnt.experience.end_episode(EpisodeEnd::truncated);
       }
+      const Index left = steps - rollout.trajectory.steps();
+      if (learner.learns_from_divergence() && left > 0) {
+        rollout.trajectory.append(simulation.run(initial, {.steps = left}).trajectory);
+      }
     }
-    learner.add_round(rollout, random);
+    learner.add_round(collected);
     TrajectoryChunks experience(learnt.experience);
     learner.fit(experience, round + 1 == rounds);
+    // Far from all that is known, what is learnt from is of little use and drowns the rest.
+    if (!learner.learns_from_divergence()) {
+      limit = learnt.divergence_limit;
+    } else if (round == 0) {
+      limit = kWorthSeeing * learnt.divergence_limit;
+    }
   }
   TrajectoryChunks experience(learnt.experience);
   learner.finish(experience);

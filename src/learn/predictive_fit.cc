@@ -41,6 +41,8 @@ constexpr Index kTrialRows = 3000;  // that it takes to see what it is worth
 constexpr Index kTrialFeatures = 100;
 constexpr std::uint64_t kTrialStream = 1'000'000;  // beyond those of fits
 constexpr double kWorthRemembering = 0.02;         // of the reward's variance
+constexpr double kWorthForeseeing = 0.02;          // of what was not foreseen, …
+constexpr double kLeastForeseen = 0.005;           // … and of the variance of a number seen
 
 // Where nearly all rewards are the best there is, all that counts is to go on, and the value is the
 // same wherever that is possible: nothing says how near the edge one is. What happened does.
@@ -95,6 +97,35 @@ HistoryMemory PredictiveFitter::memory_with(Index seen) const {
   return memory;
 }
 
+RectifiedFeatures PredictiveFitter::draw_value_features(Index count, Index inputs, double scale,
+                                                        std::uint64_t seed,
+                                                        std::uint64_t stream) const {
+  RectifiedFeatures features = draw_features(count, inputs, scale, seed, stream);
+  // A value is linear in the reward that comes first.
+  if (!layout_.reward) {
+    features.directions.conservativeResize(Eigen::NoChange, inputs + 1);
+    features.directions.rightCols(1).setZero();
+  }
+  return features;
+}
+
+bool PredictiveFitter::depends_on_action(const PredictionSums& sums, TrajectorySource& experience,
+                                         const ExperienceSummary& summary) {
+  if (!sums.has_products()) return false;
+  const auto unforeseen_with = [&](bool by_action) {
+    PredictiveHead head;
+    head.first = sums.solve(by_action);
+    head.dynamics = draw_features(options_.predictive->dynamics, head.first.rows(), 1.0,
+                                  options_.reservoir.seed, kTrialStream + 2);
+    const Transitions transitions =
+        gather(*remembered_, experience, head, summary.rows, options_.predictive->value_rows);
+    return unforeseen(transitions, layout_, scaling_, remembered_->memory().seen_size(),
+                      options_.predictive->dynamics_ridge, head);
+  };
+  const double without = unforeseen_with(false);
+  return unforeseen_with(true) < without - std::max(kLeastForeseen, kWorthForeseeing * without);
+}
+
 double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience,
                                         const ExperienceSummary& summary,
                                         const ActionSpace& actions) const {
@@ -106,10 +137,10 @@ double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience
     sums.add(rows, rows.memory.leftCols(rows.count));
   });
   PredictiveHead head;
-  head.first = sums.solve();
+  head.first = sums.solve(false);
   const std::uint64_t seed = options_.reservoir.seed;
   head.dynamics = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream);
-  head.value = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream + 1);
+  head.value = draw_value_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream + 1);
   const Transitions transitions =
       gather(remembered, experience, head, summary.rows, options_.predictive->value_rows);
   if (transitions.count() == 0) return 0.0;
@@ -118,11 +149,20 @@ double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience
 }
 
 PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummary& summary) const {
+  const Index c = layout_.action_channels();
+  VectorXd mean = VectorXd::Constant(c, 1.0 / static_cast<double>(c));
+  VectorXd unit = mean.cwiseSqrt();
+  if (layout_.choices == 0) {
+    mean = scaling_.mean.segment(layout_.action_offset(), c);
+    unit = scaling_.spread.segment(layout_.action_offset(), c);
+  }
   return {.ridge = options_.predictive->ridge,
           .dimensions = options_.predictive->dimensions,
           .smallest = options_.predictive->smallest,
           .reward_mean = (summary.ranges.mean[0] - rewards_.offset) / rewards_.unit,
-          .reward_deviation = summary.ranges.deviation[0] / rewards_.unit};
+          .reward_deviation = summary.ranges.deviation[0] / rewards_.unit,
+          .action_mean = mean,
+          .action_unit = unit};
 }
 
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
@@ -154,12 +194,14 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   const HistoryMemory& memory = remembered_->memory();
   const PredictionFitOptions fit = prediction_options(summary);
   PredictiveHead head;
+  bool by_action = false;
   {
     PredictionSums sums(memory, memory.size(), fit);
     remembered_->for_each(experience, [&](const RememberedRows& rows) {
       sums.add(rows, rows.memory.leftCols(rows.count));
     });
-    head.first = sums.solve();
+    by_action = depends_on_action(sums, experience, summary);
+    head.first = sums.solve(by_action);
     if (judge && options.layer == 0) quality_.explained = sums.cross_validated();
   }
   if (options.layer > 0) {
@@ -173,12 +215,13 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
       head.layer.write(head.first * x.topRows(n), x.bottomRows(options.layer));
       sums.add(rows, x);
     });
-    head.second = sums.solve();
+    head.second = sums.solve(by_action);
     if (judge) quality_.explained = sums.cross_validated();
   }
   const Index q = head.second.size() > 0 ? head.second.rows() : head.first.rows();
   head.dynamics = draw_features(options.dynamics, q, 1.0, seed, stream(1));
-  head.value = draw_features(options.features, q, options.length_scale, seed, stream(2));
+  head.value = draw_value_features(options.features, q, options.length_scale, seed, stream(2));
+  head.squared = std::min(options.squared, q - memory.seen_size());
   return head;
 }
 
@@ -218,7 +261,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
                                   iteration.discount, summary.terminated > 0);
   iteration.sweeps = std::max(1, options_.sweeps);
   FittedIteration found =
-      iterate_value(steps, head.value, actions, last_values(transitions), iteration, go_on);
+      iterate_value(steps, head, actions, last_values(transitions), iteration, go_on);
   keep(std::move(head), transitions, summary.rows, std::move(found));
 }
 

@@ -44,6 +44,11 @@ class PredictiveFitter {
   double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
                         const ExperienceSummary& summary, const ActionSpace& actions) const;
   PredictionFitOptions prediction_options(const ExperienceSummary& summary) const;
+  /// Whether more of the next step is foreseen if the state also holds what depends on the action.
+  bool depends_on_action(const PredictionSums& sums, TrajectorySource& experience,
+                         const ExperienceSummary& summary);
+  RectifiedFeatures draw_value_features(Eigen::Index count, Eigen::Index inputs, double scale,
+                                        std::uint64_t seed, std::uint64_t stream) const;
   PredictiveHead draw_head(TrajectorySource& experience, const ExperienceSummary& summary,
                            bool judge);
 

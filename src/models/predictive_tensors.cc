@@ -1,5 +1,6 @@
 #include "models/predictive_tensors.h"
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,10 @@ void write_head(const PredictiveHead& head, std::size_t number,
     write("bends", head.bends);
   }
   write_features(head.value, part_name(number, "value"), tensors);
+  if (head.squared > 0) {
+    const Eigen::VectorXd squared = Eigen::VectorXd::Constant(1, static_cast<double>(head.squared));
+    tensors[part_name(number, "squared")] = vector_tensor(squared);
+  }
 }
 
 /// For a memory of size n and actions of so many channels.
@@ -125,14 +130,23 @@ PredictiveHead read_head(std::size_t number, Index n, Index channels, Tensors& t
     head.second = tensors.matrix(name("second"), q, n + head.layer.size());
   }
   head.dynamics = read_features(name("dynamics"), q, tensors);
-  head.base = tensors.matrix(name("base"), q, head.dynamics.size());
-  head.drift = tensors.matrix(name("drift"), q, (1 + channels) * (1 + q));
+  const Index after = rows(name("base"));
+  head.base = tensors.matrix(name("base"), after, head.dynamics.size());
+  head.drift = tensors.matrix(name("drift"), after, (1 + channels) * (1 + q));
   if (tensors.has(name("reward"))) head.reward = tensors.matrix(name("reward"), channels, n);
   if (tensors.has(name("knots"))) {
     head.knots = tensors.matrix(name("knots"), channels);
     head.bends = tensors.matrix(name("bends"), channels, head.knots.cols());
   }
-  head.value = read_features(name("value"), q, tensors);
+  head.value = read_features(name("value"), after, tensors);
+  if (tensors.has(name("squared"))) {
+    const double squared = tensors.vector(name("squared"), 1)[0];
+    require(
+        squared >= 1.0 && squared <= static_cast<double>(after) && squared == std::floor(squared),
+        "tensor {}: {}, must be a whole number in [1, {}]", in_quotes(name("squared")), squared,
+        after);
+    head.squared = static_cast<Index>(squared);
+  }
   return head;
 }
 

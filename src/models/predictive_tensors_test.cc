@@ -45,11 +45,13 @@ void expect_same_head(const PredictiveHead& a, const PredictiveHead& b) {
   expect_same_features(a.layer, b.layer);
   expect_same_features(a.dynamics, b.dynamics);
   expect_same_features(a.value, b.value);
+  EXPECT_EQ(a.squared, b.squared);
 }
 
 TEST(PredictiveModel, LoadsBitExact) {
   bool reward_of_action = false;
   bool reward_of_memory = false;
+  bool squared = false;
   for (const auto& make : {predictive_tanks, predictive_recall, predictive_bee}) {
     const Case test = make();
     SCOPED_TRACE(test.model.environment.name);
@@ -70,11 +72,13 @@ TEST(PredictiveModel, LoadsBitExact) {
       expect_same_head(before.heads()[i], after.heads()[i]);
       reward_of_action = reward_of_action || before.heads()[i].knots.size() > 0;
       reward_of_memory = reward_of_memory || before.heads()[i].reward.size() > 0;
+      squared = squared || before.heads()[i].squared > 0;
     }
   }
   // Every part was there once.
   EXPECT_TRUE(reward_of_action);
   EXPECT_TRUE(reward_of_memory);
+  EXPECT_TRUE(squared);
 }
 
 TEST(PredictiveModel, KeepsWhatIsPredictedAndHowWell) {

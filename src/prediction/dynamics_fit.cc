@@ -32,6 +32,26 @@ MatrixXd regressors(const PredictiveHead& head, const Ref<const MatrixXd>& s,
   return result;
 }
 
+/// What (1, s) is multiplied with: a choice has a law of its own for each, a quantity shifts one
+/// law.
+MatrixXd action_factors(const Transitions& transitions, const InputLayout& layout,
+                        const InputScaling& scaling) {
+  if (layout.choices > 0) return transitions.channels;
+  const Index c = layout.action_channels();
+  MatrixXd factors(1 + c, transitions.count());
+  factors.row(0).setOnes();
+  for (Index i = 0; i < c; ++i) {
+    const Index channel = layout.action_offset() + i;
+    factors.row(1 + i) =
+        (transitions.channels.row(i).array() - scaling.mean[channel]) / scaling.spread[channel];
+  }
+  return factors;
+}
+
+void add_ridge(double ridge, MatrixXd& gram) {
+  gram.diagonal().array() += ridge * gram.trace() / static_cast<double>(gram.rows()) + 1e-300;
+}
+
 }  // namespace
 
 Transitions gather(RememberedExperience& experience, TrajectorySource& source,
@@ -80,31 +100,21 @@ void fit_after_state(const Transitions& transitions, const InputLayout& layout,
   const Index q = transitions.state.rows();
   const Index c = layout.action_channels();
   const Index features = head.dynamics.size();
-  // A choice has a law of its own for each; a quantity shifts one law.
-  const bool discrete = layout.choices > 0;
-  const Index first = discrete ? 1 : 0;
-  MatrixXd factors(1 + c - first, transitions.count());
-  if (discrete) {
-    factors = transitions.channels;
-  } else {
-    factors.row(0).setOnes();
-    for (Index i = 0; i < c; ++i) {
-      const Index channel = layout.action_offset() + i;
-      factors.row(1 + i) =
-          (transitions.channels.row(i).array() - scaling.mean[channel]) / scaling.spread[channel];
-    }
-  }
-  const MatrixXd x = regressors(head, transitions.state, factors);
+  const MatrixXd x =
+      regressors(head, transitions.state, action_factors(transitions, layout, scaling));
   MatrixXd gram = MatrixXd::Zero(x.rows(), x.rows());
   linalg::add_square(x, gram);
-  gram.diagonal().array() += ridge * gram.trace() / static_cast<double>(gram.rows()) + 1e-300;
-  MatrixXd cross = MatrixXd::Zero(x.rows(), q);
-  linalg::add_outer_product(x, transitions.next, cross);
+  add_ridge(ridge, gram);
+  MatrixXd next(layout.reward ? q : q + 1, transitions.count());
+  next.topRows(q) = transitions.next;
+  if (!layout.reward) next.row(q) = transitions.reward.transpose();
+  MatrixXd cross = MatrixXd::Zero(x.rows(), next.rows());
+  linalg::add_outer_product(x, next, cross);
   const MatrixXd solved = linalg::solve_positive(std::move(gram), cross).transpose();
   head.base = solved.leftCols(features);
-  head.drift.setZero(q, (1 + c) * (1 + q));
+  head.drift.setZero(next.rows(), (1 + c) * (1 + q));
   head.drift.rightCols(solved.cols() - features) = solved.rightCols(solved.cols() - features);
-  if (discrete) return;
+  if (layout.choices > 0) return;
   // In the action's own unit and zero.
   for (Index i = 0; i < c; ++i) {
     const Index channel = layout.action_offset() + i;
@@ -114,19 +124,54 @@ void fit_after_state(const Transitions& transitions, const InputLayout& layout,
   }
 }
 
+double unforeseen(const Transitions& transitions, const InputLayout& layout,
+                  const InputScaling& scaling, Index seen, double ridge,
+                  const PredictiveHead& head) {
+  const MatrixXd x =
+      regressors(head, transitions.state, action_factors(transitions, layout, scaling));
+  MatrixXd y(seen + 1, transitions.count());
+  y << transitions.next.bottomRows(seen), transitions.reward.transpose();
+  std::vector<Index> members[2];
+  for (Index i = 0; i < y.cols(); ++i) {
+    members[(transitions.rows[static_cast<std::size_t>(i)] / kStretch) % 2].push_back(i);
+  }
+  if (members[0].empty() || members[1].empty()) return 0.0;
+  VectorXd errors = VectorXd::Zero(y.rows());
+  for (int half = 0; half < 2; ++half) {
+    const MatrixXd known = x(Eigen::all, members[1 - half]);
+    MatrixXd gram = MatrixXd::Zero(x.rows(), x.rows());
+    linalg::add_square(known, gram);
+    add_ridge(ridge, gram);
+    MatrixXd cross = MatrixXd::Zero(x.rows(), y.rows());
+    linalg::add_outer_product(known, y(Eigen::all, members[1 - half]), cross);
+    const MatrixXd solved = linalg::solve_positive(std::move(gram), cross);
+    errors += (y(Eigen::all, members[half]) - solved.transpose() * x(Eigen::all, members[half]))
+                  .rowwise()
+                  .squaredNorm();
+  }
+  const VectorXd mean = y.rowwise().mean();
+  const VectorXd totals = (y.colwise() - mean).rowwise().squaredNorm();
+  double sum = 0.0;
+  for (Index i = 0; i < y.rows(); ++i) {
+    if (totals[i] > 0.0) sum += std::min(errors[i] / totals[i], 1.0);
+  }
+  return sum;
+}
+
 MatrixXd next_after_states(const PredictiveHead& head, const Transitions& transitions) {
   const Index q = head.size();
   const Index blocks = head.drift.cols() / (1 + q);
   MatrixXd features(head.dynamics.size(), transitions.count());
   head.dynamics.write(transitions.next, features);
-  MatrixXd result(q * blocks, transitions.count());
+  const Index after = head.after();
+  MatrixXd result(after * blocks, transitions.count());
   for (Index i = 0; i < blocks; ++i) {
     const auto drift = head.drift.middleCols(i * (1 + q), 1 + q);
-    auto rows = result.middleRows(i * q, q);
+    auto rows = result.middleRows(i * after, after);
     rows.noalias() = drift.rightCols(q) * transitions.next;
     rows.colwise() += drift.col(0);
   }
-  result.topRows(q).noalias() += head.base * features;
+  result.topRows(after).noalias() += head.base * features;
   return result;
 }
 
@@ -135,7 +180,7 @@ MatrixXd after_states(const PredictiveHead& head, const Transitions& transitions
   MatrixXd factors(1 + c, transitions.count());
   factors.row(0).setOnes();
   factors.bottomRows(c) = transitions.channels;
-  MatrixXd coefficients(head.size(), head.base.cols() + head.drift.cols());
+  MatrixXd coefficients(head.after(), head.base.cols() + head.drift.cols());
   coefficients << head.base, head.drift;
   return coefficients * regressors(head, transitions.state, factors);
 }

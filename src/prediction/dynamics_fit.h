@@ -28,14 +28,21 @@ struct Transitions {
 Transitions gather(RememberedExperience& experience, TrajectorySource& source,
                    const PredictiveHead& head, Eigen::Index rows, Eigen::Index most);
 
-/// Fills in base and drift of a head, whose dynamics are drawn: ridge regression of s_{k+1} on
-/// dynamics(s_k) and (1, s_k) times the action's channels.
+/// Fills in base and drift of a head, whose dynamics are drawn: ridge regression of s_{k+1}, and of
+/// r_{k+1} where that is not seen, on dynamics(s_k) and (1, s_k) times the action's channels.
 void fit_after_state(const Transitions& transitions, const InputLayout& layout,
                      const InputScaling& scaling, double ridge, PredictiveHead& head);
 
+/// How much of what is seen next, the last `seen` numbers of s_{k+1}, and of the reward cannot be
+/// told from s_k and the action in that way: the shares of their variances, added up; each half of
+/// the rows is judged by the other's fit.
+double unforeseen(const Transitions& transitions, const InputLayout& layout,
+                  const InputScaling& scaling, Eigen::Index seen, double ridge,
+                  const PredictiveHead& head);
+
 /// u of every transition, at the action taken.
 Eigen::MatrixXd after_states(const PredictiveHead& head, const Transitions& transitions);
-/// u at s_{k+1} as an affine function of the action: every column holds q × (1 + c) numbers.
+/// u at s_{k+1} as an affine function of the action: every column holds after() × (1 + c) numbers.
 Eigen::MatrixXd next_after_states(const PredictiveHead& head, const Transitions& transitions);
 
 }  // namespace waggle

@@ -20,7 +20,8 @@ namespace {
 
 constexpr Index kLongest = kHorizons[kHorizonCount - 1];
 static_assert(kLongest <= RememberedRows::kLookahead);
-constexpr Index kFoldRows = 256;  // consecutive rows that belong to the same half
+constexpr Index kMostProducts = 64;  // of outputs and the action's channels
+constexpr Index kFoldRows = 256;     // consecutive rows that belong to the same half
 
 /// The longest of the horizons that is known of a row, or −1.
 Index known_horizon(Index following) {
@@ -41,9 +42,14 @@ PredictionSums::PredictionSums(const HistoryMemory& memory, Index features,
       outputs_(memory.seen_size()),
       reward_is_output_(!memory.layout().reward && options.reward_deviation > 0.0) {
   if (reward_is_output_) ++outputs_;
+  const Index channels = memory.layout().action_channels();
+  const Index products = outputs_ * channels;
+  targets_ = outputs_ + (products <= kMostProducts ? products : 0);
+  if (options_.action_mean.size() == 0) options_.action_mean.setZero(channels);
+  if (options_.action_unit.size() == 0) options_.action_unit.setOnes(channels);
   for (Half& half : halves_) {
     half.gram.assign(kHorizonCount, {});
-    half.cross.assign(kHorizonCount, MatrixXd::Zero(width(kHorizonCount - 1), outputs_));
+    half.cross.assign(kHorizonCount, MatrixXd::Zero(width(kHorizonCount - 1), targets_));
     half.squares.setZero(kHorizonCount, outputs_);
     half.sums = half.squares;
     half.rows.setZero(kHorizonCount);
@@ -89,16 +95,26 @@ void PredictionSums::add(const RememberedRows& rows, const Ref<const MatrixXd>& 
       MatrixXd& gram = half.gram[static_cast<std::size_t>(known)];
       if (gram.size() == 0) gram.setZero(width(known), width(known));
       linalg::add_square(regressors, gram);
-      MatrixXd outputs(outputs_, count);
+      MatrixXd outputs(targets_, count);
       for (Index h = 0; h <= known; ++h) {
         for (Index j = 0; j < count; ++j) {
-          write_outputs(members[static_cast<std::size_t>(j)] + kHorizons[h], outputs.col(j));
+          write_outputs(members[static_cast<std::size_t>(j)] + kHorizons[h],
+                        outputs.col(j).head(outputs_));
         }
-        MatrixXd cross = MatrixXd::Zero(width(known), outputs_);
+        for (Index i = 0; (i + 1) * outputs_ < targets_; ++i) {
+          for (Index j = 0; j < count; ++j) {
+            const double a =
+                (rows.channels(i, members[static_cast<std::size_t>(j)]) - options_.action_mean[i]) /
+                options_.action_unit[i];
+            outputs.col(j).segment((1 + i) * outputs_, outputs_) =
+                a * outputs.col(j).head(outputs_);
+          }
+        }
+        MatrixXd cross = MatrixXd::Zero(width(known), targets_);
         linalg::add_outer_product(regressors, outputs, cross);
         half.cross[static_cast<std::size_t>(h)].topRows(width(known)) += cross;
-        half.squares.row(h) += outputs.rowwise().squaredNorm().transpose();
-        half.sums.row(h) += outputs.rowwise().sum().transpose();
+        half.squares.row(h) += outputs.topRows(outputs_).rowwise().squaredNorm().transpose();
+        half.sums.row(h) += outputs.topRows(outputs_).rowwise().sum().transpose();
         half.rows[h] += static_cast<double>(count);
       }
     }
@@ -107,7 +123,7 @@ void PredictionSums::add(const RememberedRows& rows, const Ref<const MatrixXd>& 
 
 PredictionSums::System PredictionSums::system(Index horizon, int only) const {
   const Index size = width(horizon);
-  System result{MatrixXd::Zero(size, size), MatrixXd::Zero(size, outputs_)};
+  System result{MatrixXd::Zero(size, size), MatrixXd::Zero(size, targets_)};
   for (int fold = 0; fold < 2; ++fold) {
     if (only >= 0 && only != fold) continue;
     const Half& half = halves_[fold];
@@ -126,14 +142,15 @@ MatrixXd PredictionSums::coefficients(System system) const {
   return linalg::solve_positive(std::move(system.gram), system.cross);
 }
 
-MatrixXd PredictionSums::solve() const {
+MatrixXd PredictionSums::solve(bool by_action) const {
+  const Index used = by_action ? targets_ : outputs_;
   // The predictions C_h x of all horizons, side by side.
   MatrixXd predictions(features_, 0);
   for (Index h = 0; h < kHorizonCount; ++h) {
     if (halves_[0].rows[h] + halves_[1].rows[h] == 0.0) continue;
     const MatrixXd solved = coefficients(system(h, -1));
-    predictions.conservativeResize(Eigen::NoChange, predictions.cols() + outputs_);
-    predictions.rightCols(outputs_) = solved.topRows(features_);
+    predictions.conservativeResize(Eigen::NoChange, predictions.cols() + used);
+    predictions.rightCols(used) = solved.topLeftCorner(features_, used);
   }
   const Index seen = memory_.seen_size();
   MatrixXd all = MatrixXd::Zero(seen, features_);

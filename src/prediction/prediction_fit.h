@@ -19,6 +19,8 @@ struct PredictionFitOptions {
   double smallest = 1e-3;       ///< variance of a kept direction, relative to the largest
   double reward_mean = 0.0;
   double reward_deviation = 1.0;
+  Eigen::VectorXd action_mean = {};  ///< of the action's channels; empty: 0
+  Eigen::VectorXd action_unit = {};  ///< empty: 1
 };
 
 /// The sums of the regressions
@@ -26,8 +28,10 @@ struct PredictionFitOptions {
 ///     y_{k+h} ≈ C_h x_k + D_h (a_k, …, a_{k+h−1}),     h in kHorizons
 ///
 /// of what is seen and the reward on features x_k of the memory, over rows whose future is known
-/// that far, and the state made of them: the directions P x in which the predictions C_h x vary
-/// most, whitened, and what is seen now. Rows are split in two halves for an honest error.
+/// that far, and the same of y_{k+h} times each channel of a_k, since what one action or the other
+/// will change is lost in what they do on average; and the state made of them: the directions P x
+/// in which the predictions C_h x vary most, whitened, and what is seen now. Rows are split in two
+/// halves for an honest error.
 class PredictionSums {
  public:
   /// For features x of this size, the first memory.size() of which are m itself.
@@ -37,8 +41,11 @@ class PredictionSums {
   /// Adds rows; `x` has a column for each of rows.count.
   void add(const RememberedRows& rows, const Eigen::Ref<const Eigen::MatrixXd>& x);
 
-  /// P, (directions + what is seen) × features; the constant's column makes its mean 0.
-  Eigen::MatrixXd solve() const;
+  /// P, (directions + what is seen) × features; the constant's column makes its mean 0. The
+  /// predictions are those of y alone, or also of y times the action.
+  Eigen::MatrixXd solve(bool by_action) const;
+  /// Whether there are few enough of the latter to be predicted.
+  bool has_products() const { return targets_ > outputs_; }
   /// R² by horizon (rows) and number predicted (columns), each half judged by the other's fit; the
   /// last column is the reward, if it is not among what is seen. NaN where nothing varies.
   Eigen::MatrixXd cross_validated() const;
@@ -64,6 +71,7 @@ class PredictionSums {
   Eigen::Index features_;
   PredictionFitOptions options_;
   Eigen::Index outputs_;
+  Eigen::Index targets_;  // outputs, and these times each channel
   bool reward_is_output_;
   Half halves_[2];
 };

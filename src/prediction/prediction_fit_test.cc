@@ -92,7 +92,7 @@ TEST(Prediction, FindsWhatTheKalmanFilterEstimates) {
     sums.add(rows, rows.memory.leftCols(rows.count));
   });
   PredictiveHead head;
-  head.first = sums.solve();
+  head.first = sums.solve(false);
   ASSERT_EQ(head.first.rows(), 3);  // two directions and what is seen
   MatrixXd states(3, swing.trajectory.steps());
   remembered.for_each(source, [&](const RememberedRows& rows) {
@@ -160,7 +160,7 @@ TEST(Prediction, AgreesWithARegressionWrittenOut) {
   VectorXd direction = predictions * eigen.eigenvectors().rightCols(1);
   direction /= std::sqrt((direction.transpose() * centred).squaredNorm() /
                          static_cast<double>(known.cols()));
-  VectorXd found = sums.solve().row(0);
+  VectorXd found = sums.solve(false).row(0);
   // Up to its sign, and to the constant, which centres it.
   found[memory.constant()] = direction[memory.constant()] = 0.0;
   if (found.dot(direction) < 0.0) direction = -direction;
@@ -179,12 +179,14 @@ TEST(AfterState, IsExactWhereTheDynamicsAreBilinear) {
     transitions.state.resize(2, count);
     transitions.next.resize(2, count);
     transitions.channels.setZero(c, count);
+    transitions.reward.resize(count);
     Draws draws = Random(4).at(Purpose::user);
     for (Index k = 0; k < count; ++k) {
       const Vector2d s(draws.normal(), draws.normal());
       const double a = discrete ? static_cast<double>(draws.index(2)) : draws.uniform(2.0, 5.0);
       transitions.state.col(k) = s;
       transitions.next.col(k) = (0.2 + 0.5 * s.array()) + a * (0.3 - 0.4 * s.array());
+      transitions.reward[k] = 1.0 + s[0] - a * s[1];
       if (discrete) {
         transitions.channels(static_cast<Index>(a), k) = 1.0;
       } else {
@@ -198,15 +200,82 @@ TEST(AfterState, IsExactWhereTheDynamicsAreBilinear) {
     scaling.mean[0] = 3.5;
     scaling.spread[0] = 0.9;
     fit_after_state(transitions, layout, scaling, 1e-12, head);
-    EXPECT_LT((after_states(head, transitions) - transitions.next).cwiseAbs().maxCoeff(), 1e-6);
+    // The next state, and the reward, which is not among what is seen.
+    const MatrixXd after = after_states(head, transitions);
+    ASSERT_EQ(after.rows(), 3);
+    EXPECT_LT((after.topRows(2) - transitions.next).cwiseAbs().maxCoeff(), 1e-6);
+    EXPECT_LT((after.row(2).transpose() - transitions.reward).cwiseAbs().maxCoeff(), 1e-6);
+    EXPECT_LT(unforeseen(transitions, layout, scaling, 2, 1e-12, head), 1e-9);
+    layout.reward = true;
+    PredictiveHead seen = head;
+    fit_after_state(transitions, layout, scaling, 1e-12, seen);
+    EXPECT_EQ(seen.after(), 2);
     // The same as an affine function of the action, from the next state on.
     const MatrixXd affine = next_after_states(head, transitions);
     for (Index k = 0; k < 5; ++k) {
-      MatrixXd out(2, 1 + c);
+      MatrixXd out(3, 1 + c);
       Foresight(head).after_state(transitions.next.col(k), out);
       EXPECT_LT((out.reshaped() - affine.col(k)).norm(), 1e-12);
     }
   }
+}
+
+/// A lever that is mounted either way round: the first thing seen tells, then nothing does but what
+/// it makes of an action.
+Trajectory levers(Index steps, Index episode, VectorXd& mounted) {
+  Trajectory trajectory(1, 2);
+  mounted.resize(steps);
+  double way = 1.0;
+  double seen = 0.0;
+  for (Index k = 0; k < steps; ++k) {
+    Draws draws = Random(3).at(Purpose::user, static_cast<std::uint64_t>(k));
+    const bool starts = k % episode == 0;
+    if (starts) way = draws.index(2) == 0 ? -1.0 : 1.0;
+    if (starts) seen = 0.0;
+    mounted[k] = way;
+    const VectorXd action = VectorXd::Constant(1, draws.uniform(-1.0, 1.0));
+    trajectory.append(0.0, action, Vector2d(seen, starts ? way : 0.0),
+                      k % episode == episode - 1 ? EpisodeEnd::truncated : EpisodeEnd::none);
+    seen = way * action[0] + 0.1 * draws.normal();
+  }
+  return trajectory;
+}
+
+TEST(Prediction, KeepsWhatOnlyAnActionBringsOut) {
+  VectorXd mounted;
+  const Trajectory trajectory = levers(6000, 30, mounted);
+  InputLayout layout = swing_layout();
+  layout.observation_size = 2;
+  const InputScaling scaling = measure_inputs(layout, trajectory);
+  RememberedExperience remembered(memory_for(layout, scaling, 20, 1));
+  const HistoryMemory& memory = remembered.memory();
+  PredictionSums sums(memory, memory.size(), {.dimensions = 2, .reward_deviation = 0.0});
+  TrajectoryChunks source(trajectory);
+  remembered.for_each(source, [&](const RememberedRows& rows) {
+    sums.add(rows, rows.memory.leftCols(rows.count));
+  });
+  ASSERT_TRUE(sums.has_products());
+  double left[2];
+  for (const bool by_action : {false, true}) {
+    PredictiveHead head;
+    head.first = sums.solve(by_action);
+    head.dynamics = {MatrixXd::Ones(1, head.first.rows()), VectorXd::Zero(1)};
+    MatrixXd states(head.first.rows(), trajectory.steps());
+    remembered.for_each(source, [&](const RememberedRows& rows) {
+      states.middleCols(rows.first, rows.count) =
+          predictive_state(head, rows.memory.leftCols(rows.count));
+    });
+    const double told = explained(states.topRows(head.first.rows() - 2), mounted.transpose());
+    if (by_action) {
+      EXPECT_GT(told, 0.9);
+    } else {
+      EXPECT_LT(told, 0.5);
+    }
+    const Transitions transitions = gather(remembered, source, head, trajectory.steps(), 6000);
+    left[by_action] = unforeseen(transitions, layout, scaling, 2, 1e-4, head);
+  }
+  // What is seen next is the lever's way times the action: told by s, or hardly at all.
+  EXPECT_LT(left[true], 0.5 * left[false]);
 }
 
 }  // namespace

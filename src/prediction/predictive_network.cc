@@ -34,6 +34,7 @@ void PredictiveOptions::validate() const {
   require_count("layer", layer, 0);
   require_count("dynamics", dynamics, 1);
   require_count("features", features, 1);
+  require(squared >= 0 && squared <= 100, "squared = {}: must be in [0, 100]", squared);
   require(averaged >= 1 && averaged <= 100, "averaged = {}: must be in [1, 100]", averaged);
   require(value_rows >= 1, "value_rows = {}: must be at least 1", value_rows);
 }
@@ -47,6 +48,28 @@ void RectifiedFeatures::write(const Ref<const MatrixXd>& s, Ref<MatrixXd> out) c
   out.noalias() = directions * s;
   out.colwise() += offsets;
   out = out.cwiseMax(0.0);
+}
+
+void PredictiveHead::write_features(const Ref<const MatrixXd>& u, Ref<MatrixXd> out) const {
+  const Index bends = 1 + after();
+  out.row(0).setOnes();
+  out.middleRows(1, after()) = u;
+  value.write(u, out.middleRows(bends, value.size()));
+  Index at = bends + value.size();
+  for (Index j = 0; j < squared; ++j) {
+    out.middleRows(at, j + 1) = u.topRows(j + 1).array().rowwise() * u.row(j).array();
+    at += j + 1;
+  }
+}
+
+MatrixXd PredictiveHead::form(const Ref<const VectorXd>& weights) const {
+  MatrixXd result(squared, squared);
+  Index at = 0;
+  for (Index j = 0; j < squared; ++j) {
+    for (Index i = 0; i < j; ++i) result(i, j) = result(j, i) = 0.5 * weights[at++];
+    result(j, j) = weights[at++];
+  }
+  return result;
 }
 
 namespace {
@@ -77,14 +100,19 @@ void require_head(const PredictiveHead& head, Index n, Index channels) {
     require_shape("second", head.second, q, n + head.layer.size());
   }
   require_features("dynamics", head.dynamics, q);
-  require_shape("base", head.base, q, head.dynamics.size());
-  require_shape("drift", head.drift, q, (1 + channels) * (1 + q));
+  const Index after = head.after();
+  require(after == q || after == q + 1, "predictive state: {} numbers are followed by {}", q,
+          after);
+  require(head.squared >= 0 && head.squared <= after,
+          "predictive state: squared = {}: must be in [0, {}]", head.squared, after);
+  require_shape("base", head.base, after, head.dynamics.size());
+  require_shape("drift", head.drift, after, (1 + channels) * (1 + q));
   if (head.reward.size() > 0) require_shape("reward", head.reward, channels, n);
   if (head.knots.size() > 0) {
     require_shape("knots", head.knots, channels, head.knots.cols());
     require_shape("bends", head.bends, channels, head.knots.cols());
   }
-  require_features("value", head.value, q);
+  require_features("value", head.value, after);
 }
 
 }  // namespace
@@ -96,7 +124,7 @@ PredictiveNetwork::PredictiveNetwork(HistoryMemory memory, std::vector<Predictiv
   features_ = 1;
   for (const PredictiveHead& head : heads_) {
     require_head(head, memory_.size(), channels());
-    units_ += head.size();
+    units_ += head.after();
     features_ += head.features();
   }
 }
@@ -115,10 +143,10 @@ void PredictiveNetwork::step(const Ref<const VectorXd>& x, const Ref<const Vecto
   Index at = n + c;
   double reward = 0.0;
   for (const PredictiveHead& head : heads_) {
-    MatrixXd affine(head.size(), 1 + c);
+    MatrixXd affine(head.after(), 1 + c);
     Foresight(head).after_memory(m, affine);
-    next.segment(at, head.size()) = affine.col(0) + affine.rightCols(c) * v;
-    at += head.size();
+    next.segment(at, head.after()) = affine.col(0) + affine.rightCols(c) * v;
+    at += head.after();
     if (head.reward.size() > 0) reward += v.dot(head.reward * m);
     if (head.knots.size() > 0) {
       reward += head.bends.cwiseProduct(((-head.knots).colwise() + v).cwiseMax(0.0)).sum();
@@ -131,11 +159,8 @@ void PredictiveNetwork::map_features(const Ref<const MatrixXd>& x, Ref<MatrixXd>
   Index from = memory_.size() + channels();
   Index to = 1;
   for (const PredictiveHead& head : heads_) {
-    const auto u = x.middleRows(from, head.size());
-    out.row(to).setOnes();
-    out.middleRows(to + 1, head.size()) = u;
-    head.value.write(u, out.middleRows(to + 1 + head.size(), head.value.size()));
-    from += head.size();
+    head.write_features(x.middleRows(from, head.after()), out.middleRows(to, head.features()));
+    from += head.after();
     to += head.features();
   }
   out.row(0) = x.row(from);

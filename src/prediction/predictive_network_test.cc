@@ -55,11 +55,11 @@ Numbers state_of(const PredictiveHead& head, const Numbers& m) {
 /// u, as predictive.h defines it.
 Numbers after_of(const PredictiveHead& head, const Numbers& s, const Numbers& v) {
   Numbers u = product(head.base, rectified(head.dynamics, s));
-  const auto q = static_cast<Index>(u.size());
+  const auto q = static_cast<Index>(s.size());
   for (std::size_t i = 0; i <= v.size(); ++i) {
     const double factor = i == 0 ? 1.0 : v[i - 1];
     const Index block = static_cast<Index>(i) * (1 + q);
-    for (Index row = 0; row < q; ++row) {
+    for (Index row = 0; row < static_cast<Index>(u.size()); ++row) {
       double sum = head.drift(row, block);
       for (Index j = 0; j < q; ++j) {
         sum += head.drift(row, block + 1 + j) * s[static_cast<std::size_t>(j)];
@@ -90,10 +90,12 @@ TEST(PredictiveNetwork, StepsAsItIsDefined) {
       {.reward = true, .action_size = 2, .choices = 0, .observation_size = 2},
       {.reward = false, .action_size = 1, .choices = 3, .observation_size = 2},
       {.reward = false, .action_size = 1, .choices = 0, .observation_size = 1}};
-  const std::vector<RandomHead> kinds[] = {
-      {{.size = 3}},
-      {{.size = 2, .layer = 5, .reward = true}, {.size = 4, .knots = 3}},
-      {{.size = 1, .layer = 4, .reward = true, .knots = 2}, {.size = 3, .layer = 2}, {.size = 2}}};
+  const std::vector<RandomHead> kinds[] = {{{.size = 3}},
+                                           {{.size = 2, .layer = 5, .reward = true, .squared = 2},
+                                            {.size = 4, .knots = 3, .rewarded = true}},
+                                           {{.size = 1, .layer = 4, .reward = true, .knots = 2},
+                                            {.size = 3, .layer = 2, .rewarded = true, .squared = 3},
+                                            {.size = 2}}};
   for (const InputLayout& layout : layouts) {
     for (const std::vector<RandomHead>& kind : kinds) {
       const auto network = random_network(layout, kind);
@@ -103,8 +105,9 @@ TEST(PredictiveNetwork, StepsAsItIsDefined) {
       Index units = n + c + 1;
       Index features = 1;
       for (const RandomHead& head : kind) {
-        units += head.size;
-        features += 1 + head.size + 11;
+        const Index after = head.rewarded ? head.size + 1 : head.size;
+        units += after;
+        features += 1 + after + 11 + head.squared * (head.squared + 1) / 2;
       }
       ASSERT_EQ(network->units(), units);
       ASSERT_EQ(network->features(), features);
@@ -147,16 +150,23 @@ TEST(PredictiveNetwork, StepsAsItIsDefined) {
             EXPECT_NEAR(next[at + static_cast<Index>(i)], u[i], 1e-9 * (1.0 + std::abs(u[i])));
           }
           reward += reward_of(head, m_numbers, v_numbers) / static_cast<double>(kind.size());
-          // (1, u, max(Vu + b, 0)), of the u in the state.
+          // (1, u, max(Vu + b, 0), products), of the u in the state.
+          const VectorXd own = next.segment(at, head.after());
           EXPECT_EQ(phi(feature, 0), 1.0);
-          EXPECT_EQ(phi.col(0).segment(feature + 1, head.size()), next.segment(at, head.size()));
-          const VectorXd own = next.segment(at, head.size());
+          EXPECT_EQ(phi.col(0).segment(feature + 1, own.size()), own);
           const Numbers bent = rectified(head.value, {own.begin(), own.end()});
-          for (std::size_t i = 0; i < bent.size(); ++i) {
-            EXPECT_NEAR(phi(feature + 1 + head.size() + static_cast<Index>(i), 0), bent[i],
-                        1e-9 * (1.0 + bent[i]));
+          Index of = feature + 1 + own.size();
+          for (const double value : bent) EXPECT_NEAR(phi(of++, 0), value, 1e-9 * (1.0 + value));
+          for (Index j = 0; j < head.squared; ++j) {
+            for (Index i = 0; i <= j; ++i) EXPECT_EQ(phi(of++, 0), own[i] * own[j]);
           }
-          at += head.size();
+          EXPECT_EQ(of, feature + head.features());
+          const VectorXd weights = VectorXd::LinSpaced(head.products(), -1.0, 2.0);
+          const VectorXd low = own.head(head.squared);
+          const double form = low.dot(head.form(weights) * low);
+          EXPECT_NEAR(form, weights.dot(phi.col(0).segment(of - head.products(), head.products())),
+                      1e-9 * (1.0 + std::abs(form)));
+          at += head.after();
           feature += head.features();
         }
         EXPECT_NEAR(next[at], reward, 1e-10 * (1.0 + std::abs(reward)));

@@ -29,12 +29,10 @@ MatrixXd ridge_system(MatrixXd gram, double ridge) {
   return gram;
 }
 
-/// (1, u, max(Vu + b, 0)) of every column: what the value could tell of a reward by itself.
-MatrixXd functions_of(const RectifiedFeatures& features, const MatrixXd& u) {
-  MatrixXd result(1 + u.rows() + features.size(), u.cols());
-  result.row(0).setOnes();
-  result.middleRows(1, u.rows()) = u;
-  features.write(u, result.bottomRows(features.size()));
+/// The features of every u: what the value could tell of a reward by itself.
+MatrixXd functions_of(const PredictiveHead& head, const MatrixXd& u) {
+  MatrixXd result(head.features(), u.cols());
+  head.write_features(u, result);
   return result;
 }
 
@@ -86,7 +84,7 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
   const double total = (transitions.reward.array() - mean).square().sum();
   if (!(total > 0.0)) return 0.0;
   const MatrixXd u = after_states(head, transitions);
-  const MatrixXd functions = functions_of(head.value, u);
+  const MatrixXd functions = functions_of(head, u);
   const VectorXd centred = transitions.reward.array() - mean;
   const Fit by_state = fit(functions, centred, kRidge, transitions.rows);
 
@@ -134,7 +132,7 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
     here.channels = window.channels.leftCols(window.count);
     here.rows.resize(static_cast<std::size_t>(window.count));
     const VectorXd told =
-        functions_of(head.value, after_states(head, here)).transpose() * by_state.weights;
+        functions_of(head, after_states(head, here)).transpose() * by_state.weights;
     for (Index choice = 0; choice < actions.choices; ++choice) {
       ChoiceSums& sum = sums[static_cast<std::size_t>(choice)];
       for (int half = 0; half < 2; ++half) {

@@ -27,15 +27,16 @@ constexpr double kFirstRidge = 1e-4;  // until one is chosen
 /// Looks for the best next action of every row.
 class Search {
  public:
-  Search(const ValueSteps& steps, const RectifiedFeatures& features, const ActionSpace& actions)
+  Search(const ValueSteps& steps, const PredictiveHead& head, const ActionSpace& actions)
       : steps_(steps),
-        features_(features),
+        head_(head),
         actions_(actions),
         channels_(steps.next.rows() / steps.after.rows() - 1),
         tried_(kGrid + kNear),
         values_(kGrid + kNear),
-        shifted_(features.size()),
-        preactivations_(features.size(), kBlock * (1 + channels_)) {
+        shifted_(head.value.size()),
+        preactivations_(head.value.size(), kBlock * (1 + channels_)) {
+    form_.setZero(1 + channels_, 1 + channels_);
     best_.setZero(channels_, steps.rows());
     if (!actions.is_discrete()) best_.colwise() = 0.5 * (actions.lower + actions.upper);
   }
@@ -43,14 +44,15 @@ class Search {
   /// V' = max_a Q for every row, by the weights; `best` are the actions, `next` their u.
   void operator()(const VectorXd& weights, double spacing, VectorXd& value) {
     const Index q = steps_.after.rows();
-    const auto hidden = weights.tail(features_.size());
     const auto straight = weights.segment(1, q);
+    const auto hidden = weights.segment(1 + q, head_.value.size());
+    const MatrixXd form = head_.form(weights.tail(head_.products()));
     for (Index from = 0; from < steps_.rows(); from += kBlock) {
       const Index count = std::min(kBlock, steps_.rows() - from);
       // Rows of `next` are u_0, u_1, … of one step after the other.
       const Eigen::Map<const MatrixXd> u(steps_.next.data() + from * steps_.next.rows(), q,
                                          count * (1 + channels_));
-      preactivations_.leftCols(u.cols()).noalias() = features_.directions * u;
+      preactivations_.leftCols(u.cols()).noalias() = head_.value.directions * u;
       const VectorXd along = u.transpose() * straight;
       for (Index i = 0; i < count; ++i) {
         const Index row = from + i;
@@ -58,12 +60,14 @@ class Search {
           value[row] = 0.0;
           continue;
         }
+        const auto squared = u.middleCols(i * (1 + channels_), 1 + channels_).topRows(form.rows());
+        form_.noalias() = squared.transpose() * (form * squared);
         auto pre = preactivations_.middleCols(i * (1 + channels_), 1 + channels_);
-        pre.col(0) += features_.offsets;
+        pre.col(0) += head_.value.offsets;
         const auto lines = along.segment(i * (1 + channels_), 1 + channels_);
-        value[row] = weights[0] + (actions_.is_discrete()
-                                       ? best_choice(row, pre, lines, hidden)
-                                       : best_quantities(row, pre, lines, hidden, spacing));
+        value[row] = weights[0] + form_(0, 0) +
+                     (actions_.is_discrete() ? best_choice(row, pre, lines, hidden)
+                                             : best_quantities(row, pre, lines, hidden, spacing));
       }
     }
   }
@@ -106,8 +110,9 @@ class Search {
     for (Index j = 0; j < channels_; ++j) {
       double value = 0.0;
       kernels::relu_candidate_values(pre.col(0).data(), pre.col(1 + j).data(), hidden.data(),
-                                     features_.size(), &one, 1, &value);
-      value += lines[0] + lines[1 + j] + slope_of_reward(j, row);
+                                     head_.value.size(), &one, 1, &value);
+      value += lines[0] + lines[1 + j] + slope_of_reward(j, row) + 2.0 * form_(0, 1 + j) +
+               form_(1 + j, 1 + j);
       if (!(value > best)) continue;
       best = value;
       best_.col(row).setZero();
@@ -133,19 +138,24 @@ class Search {
       shifted_ = pre.col(0);
       double line = lines[0];
       double other_reward = 0.0;
+      double slope = lines[1 + j] + slope_of_reward(j, row) + 2.0 * form_(0, 1 + j);
       for (Index l = 0; l < channels_; ++l) {
         if (l == j) continue;
         shifted_ += best_(l, row) * pre.col(1 + l);
-        line += best_(l, row) * lines[1 + l];
+        line += best_(l, row) * (lines[1 + l] + 2.0 * form_(0, 1 + l));
+        slope += 2.0 * form_(1 + l, 1 + j) * best_(l, row);
+        for (Index k = 0; k < channels_; ++k) {
+          if (k != j) line += form_(1 + l, 1 + k) * best_(l, row) * best_(k, row);
+        }
         other_reward += slope_of_reward(l, row) * best_(l, row) + bent(l, best_(l, row));
       }
       kernels::relu_candidate_values(shifted_.data(), pre.col(1 + j).data(), hidden.data(),
-                                     features_.size(), tried_.data(), tried_.size(),
+                                     head_.value.size(), tried_.data(), tried_.size(),
                                      values_.data());
-      const double slope = lines[1 + j] + slope_of_reward(j, row);
+      const double curvature = form_(1 + j, 1 + j);
       Index chosen = 0;
       for (Index k = 0; k < tried_.size(); ++k) {
-        values_[k] += slope * tried_[k] + bent(j, tried_[k]);
+        values_[k] += (slope + curvature * tried_[k]) * tried_[k] + bent(j, tried_[k]);
         if (values_[k] > values_[chosen]) chosen = k;
       }
       best_(j, row) = tried_[chosen];
@@ -155,71 +165,111 @@ class Search {
   }
 
   const ValueSteps& steps_;
-  const RectifiedFeatures& features_;
+  const PredictiveHead& head_;
   const ActionSpace& actions_;
   Index channels_;
   MatrixXd best_;
   VectorXd tried_, values_, shifted_;
   MatrixXd preactivations_;
+  MatrixXd form_;  // the quadratic part of one row's value: (1, v)ᵀ form (1, v)
 };
+
+/// Values grow with the distance d from what is usual, and so does the scatter of what follows: the
+/// square root of what each row counts, 1 / (d² + median² / mean) of d². That is nearly the same
+/// for all where none is far away, and little for those that are where few are.
+VectorXd row_scale(const Eigen::Ref<const MatrixXd>& predictions) {
+  VectorXd distance = predictions.colwise().squaredNorm();
+  if (distance.size() == 0) return distance;
+  VectorXd sorted = distance;
+  auto* middle = sorted.data() + sorted.size() / 2;
+  std::nth_element(sorted.data(), middle, sorted.data() + sorted.size());
+  const double near = *middle * *middle / distance.mean();
+  if (!(near > 0.0)) return VectorXd::Ones(distance.size());
+  return (1.0 + distance.array() / near).rsqrt();
+}
 
 /// The regression of targets on (1, u, features of u), and the values of the actions held.
 class ValueRegression {
  public:
-  ValueRegression(const ValueSteps& steps, const RectifiedFeatures& features)
+  ValueRegression(const ValueSteps& steps, const PredictiveHead& head)
       : steps_(steps),
-        features_(features),
-        block_(1 + steps.after.rows() + features.size(), 8 * kBlock),
+        head_(head),
+        block_(head.features(), 8 * kBlock),
         phi_(block_.rows(), steps.rows()),
         phi_next_(block_.rows(), steps.rows()) {
+    scale_ = row_scale(steps.after.topRows(head.squared));
     for (MatrixXd& gram : grams_) gram.setZero(block_.rows(), block_.rows());
     for (Index from = 0; from < steps.rows(); from += block_.cols()) {
       const Index count = std::min(block_.cols(), steps.rows() - from);
       write(steps.after.middleCols(from, count), count);
+      block_.leftCols(count) = block_.leftCols(count) * scale_.segment(from, count).asDiagonal();
       linalg::add_square(block_.leftCols(count), grams_[half_of(from)]);
       phi_.middleCols(from, count) = block_.leftCols(count).cast<float>();
     }
   }
 
-  void set_ridge(double ridge) { solver_.emplace(ridged(grams_[0] + grams_[1], ridge)); }
+  struct Choice {
+    double ridge = kFirstRidge;
+    bool products = true;
+  };
+  /// Products take part, if there are any and they are wanted.
+  void set(const Choice& choice) {
+    const Index used = columns(choice.products);
+    solver_.emplace(ridged((grams_[0] + grams_[1]).topLeftCorner(used, used), choice.ridge));
+    used_ = used;
+  }
 
-  /// The largest ridge whose error on one half, fitted to the other, is near the least.
-  double choose_ridge(const VectorXd& target) const {
+  /// The largest ridge whose error on one half, fitted to the other, is near the least; with
+  /// products only if that error is much less with them than without: they grow fastest where
+  /// nothing is known.
+  Choice choose(const VectorXd& target) const {
+    if (steps_.rows() <= block_.cols()) return {};
     VectorXd cross[2];
     double squares[2] = {0.0, 0.0};
     const double mean = target.mean();
     for (VectorXd& sum : cross) sum.setZero(phi_.rows());
     for (Index from = 0; from < steps_.rows(); from += block_.cols()) {
       const Index count = std::min(block_.cols(), steps_.rows() - from);
-      const VectorXd y = target.segment(from, count).array() - mean;
+      const VectorXd y =
+          (target.segment(from, count).array() - mean) * scale_.segment(from, count).array();
       cross[half_of(from)] += (phi_.middleCols(from, count) * y.cast<float>()).cast<double>();
       squares[half_of(from)] += y.squaredNorm();
     }
-    if (steps_.rows() <= block_.cols()) return kFirstRidge;
-    double errors[std::size(kRidges)];
-    for (std::size_t i = 0; i < std::size(kRidges); ++i) {
-      errors[i] = 0.0;
+    const auto error = [&](double ridge, Index used) {
+      double sum = 0.0;
       for (int half = 0; half < 2; ++half) {
-        const VectorXd w =
-            linalg::solve_positive(ridged(grams_[1 - half], kRidges[i]), cross[1 - half]);
-        errors[i] += squares[half] - 2.0 * w.dot(cross[half]) + w.dot(grams_[half] * w);
+        const VectorXd w = linalg::solve_positive(
+            ridged(grams_[1 - half].topLeftCorner(used, used), ridge), cross[1 - half].head(used));
+        sum += squares[half] - 2.0 * w.dot(cross[half].head(used)) +
+               w.dot(grams_[half].topLeftCorner(used, used) * w);
       }
+      return sum;
+    };
+    double least[2];
+    double chosen[2];
+    for (const bool products : {false, true}) {
+      double errors[std::size(kRidges)];
+      for (std::size_t i = 0; i < std::size(kRidges); ++i) {
+        errors[i] = error(kRidges[i], columns(products));
+      }
+      least[products] = *std::min_element(std::begin(errors), std::end(errors));
+      for (std::size_t i = 0; i < std::size(kRidges); ++i) {
+        if (errors[i] <= kNearLeast * least[products]) chosen[products] = kRidges[i];
+      }
+      if (head_.products() == 0) return {chosen[0], false};
     }
-    const double least = *std::min_element(std::begin(errors), std::end(errors));
-    std::size_t chosen = 0;
-    for (std::size_t i = 0; i < std::size(kRidges); ++i) {
-      if (errors[i] <= kNearLeast * least) chosen = i;
-    }
-    return kRidges[chosen];
+    const bool products = least[1] < kLess * least[0];
+    return {chosen[products], products};
   }
 
   /// Returns the root mean square of what is left.
   double fit(const VectorXd& target, VectorXd& weights) {
     // Sums in single precision lose digits to a large mean, so that goes through the constant.
     const double mean = target.mean();
-    const VectorXf centred = (target.array() - mean).cast<float>();
+    const VectorXf centred = ((target.array() - mean) * scale_.array()).cast<float>();
     const VectorXf cross = phi_ * centred;
-    weights = solver_->solve(cross.cast<double>());
+    weights.setZero(phi_.rows());
+    weights.head(used_) = solver_->solve(cross.head(used_).cast<double>());
     const VectorXf left = centred - phi_.transpose() * weights.cast<float>();
     weights[0] += mean;
     return left.norm() / std::sqrt(static_cast<double>(target.size()));
@@ -246,42 +296,53 @@ class ValueRegression {
   }
 
  private:
-  static constexpr double kRidges[] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+  static constexpr double kRidges[] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0};
   static constexpr double kNearLeast = 1.01;
+  static constexpr double kLess = 0.98;
+  static constexpr double kPlain = 1e-3;  // of the ridge: what u and its products have
 
+  Index columns(bool products) const {
+    return products ? phi_.rows() : phi_.rows() - head_.products();
+  }
   int half_of(Index row) const { return static_cast<int>((row / block_.cols()) % 2); }
-  static MatrixXd ridged(MatrixXd gram, double ridge) {
-    const double scale = gram.trace() / static_cast<double>(gram.rows());
-    gram.diagonal().array() += ridge * scale + 1e-300;
+  MatrixXd ridged(MatrixXd gram, double ridge) const {
+    const Index bends = 1 + head_.after();
+    const Index n = head_.value.size();
+    const double scale = gram.diagonal().segment(bends, n).mean();
+    const auto add = [](double factor, auto part) {
+      part.array() += factor * part.array() + 1e-300;
+    };
+    add(kPlain * ridge, gram.diagonal().head(bends));
+    add(kPlain * ridge, gram.diagonal().tail(gram.rows() - bends - n));
+    gram.diagonal().segment(bends, n).array() += ridge * scale + 1e-300;
     return gram;
   }
   void write(const Eigen::Ref<const MatrixXd>& u, Index count) {
-    auto out = block_.leftCols(count);
-    out.row(0).setOnes();
-    out.middleRows(1, u.rows()) = u;
-    features_.write(u, out.bottomRows(features_.size()));
+    head_.write_features(u, block_.leftCols(count));
   }
 
   const ValueSteps& steps_;
-  const RectifiedFeatures& features_;
+  const PredictiveHead& head_;
   MatrixXd block_;
   MatrixXf phi_, phi_next_;  // read again and again: single precision
   MatrixXd grams_[2];        // of alternate blocks of rows
   std::optional<linalg::PositiveSolver> solver_;
+  Index used_ = 0;    // features it is for
   VectorXd rewards_;  // r̂ of the actions held
+  VectorXd scale_;    // square root of what a row counts
 };
 
 }  // namespace
 
-FittedIteration iterate_value(const ValueSteps& steps, const RectifiedFeatures& features,
+FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,
                               const ActionSpace& actions, VectorXd start,
                               const FittedIterationOptions& options,
                               const std::function<bool()>& go_on) {
   const Index rows = steps.rows();
-  ValueRegression regression(steps, features);
+  ValueRegression regression(steps, head);
   FittedIteration result;
   result.ridge = options.ridge.value_or(kFirstRidge);
-  regression.set_ridge(result.ridge);
+  regression.set({result.ridge, true});
   VectorXd& value = result.next_value;
   value = std::move(start);
   const auto clip = [&] {
@@ -305,14 +366,16 @@ FittedIteration iterate_value(const ValueSteps& steps, const RectifiedFeatures& 
   const auto fit = [&] { result.residual = regression.fit(target(), result.weights); };
   clip();
 
-  Search search(steps, features, actions);
+  Search search(steps, head, actions);
   double spacing = 0.5;
   for (int sweep = 0; sweep < options.sweeps; ++sweep) {
     if (go_on && !go_on()) break;
     const VectorXd before = value;
-    if (sweep == 1 && !options.ridge) {
-      result.ridge = regression.choose_ridge(target());
-      regression.set_ridge(result.ridge);
+    if (sweep == 1) {
+      ValueRegression::Choice choice = regression.choose(target());
+      if (options.ridge) choice.ridge = *options.ridge;
+      regression.set(choice);
+      result.ridge = choice.ridge;
     }
     fit();
     search(result.weights, spacing, value);

@@ -54,12 +54,12 @@ struct FittedIteration {
 
 /// Fitted iteration of Q(h, a) = r̂ + Wᵀ(1, u, features(u)):
 ///
-///     W ← (ΦᵀΦ + λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped
+///     W ← (ΦᵀΦ + Λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped
 ///
 /// One factorisation serves all sweeps. After each search the actions found are held for some
 /// evaluations, which cost a product each. `start` is V' to begin with. `go_on`, if given, is asked
 /// before every search.
-FittedIteration iterate_value(const ValueSteps& steps, const RectifiedFeatures& features,
+FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,
                               const ActionSpace& actions, Eigen::VectorXd start,
                               const FittedIterationOptions& options,
                               const std::function<bool()>& go_on = {});

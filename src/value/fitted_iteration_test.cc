@@ -14,19 +14,19 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// Bends spread evenly over [−2, 2].
-RectifiedFeatures bends(Index count) {
-  RectifiedFeatures features{MatrixXd::Ones(count, 1), VectorXd::LinSpaced(count, -2.0, 2.0)};
-  return features;
+/// A value of one number, with bends spread evenly over [−2, 2].
+PredictiveHead bends(Index count, Index squared = 0) {
+  PredictiveHead head;
+  head.base.setZero(1, 1);
+  head.value = {MatrixXd::Ones(count, 1), VectorXd::LinSpaced(count, -2.0, 2.0)};
+  head.squared = squared;
+  return head;
 }
 
-double value_at(const FittedIteration& found, const RectifiedFeatures& features, double u) {
-  double sum = found.weights[0] + found.weights[1] * u;
-  for (Index i = 0; i < features.size(); ++i) {
-    sum +=
-        found.weights[2 + i] * std::max(features.directions(i, 0) * u + features.offsets[i], 0.0);
-  }
-  return sum;
+double value_at(const FittedIteration& found, const PredictiveHead& head, double u) {
+  MatrixXd features(head.features(), 1);
+  head.write_features(MatrixXd::Constant(1, 1, u), features);
+  return found.weights.dot(features.col(0));
 }
 
 /// s' = s + a, r = −|s'| after it, from random s and a.
@@ -56,7 +56,7 @@ ValueSteps steps_of(const ActionSpace& actions, Index rows, bool discrete) {
 
 TEST(FittedIteration, SolvesAWalkHome) {
   const double discount = 0.8;
-  const RectifiedFeatures features = bends(41);
+  const PredictiveHead features = bends(41);
   const auto exact = [&](double u) {
     // Home in steps of at most 0.5.
     double sum = 0.0;
@@ -100,7 +100,7 @@ TEST(FittedIteration, NothingFollowsAnEndAndValuesAreClipped) {
   options.bounds = {0.0, 10.0};
   options.sweeps = 60;
   options.tolerance = 1e-9;
-  const RectifiedFeatures features = bends(5);
+  const PredictiveHead features = bends(5);
   // A reward of 1 for ever is worth 1/(1 − γ) …
   FittedIteration found = iterate_value(steps, features, actions, VectorXd::Zero(500), options);
   EXPECT_NEAR(value_at(found, features, 0.3), 10.0, 0.01);
@@ -134,6 +134,82 @@ TEST(FittedIteration, TheRewardModelTakesPartInTheChoice) {
       iterate_value(steps, bends(5), actions, VectorXd::Zero(1000), options);
   // The best is 1.2 at a = 0.2, now and at every later step: V' = 1.2 + γ V'.
   EXPECT_NEAR(found.next_value.mean(), 2.4, 0.02);
+}
+
+/// s' = s + a + noise where s is seldom far away, and r = −s'² − a².
+ValueSteps hold_still(Index rows) {
+  ValueSteps steps;
+  steps.after.resize(1, rows);
+  steps.reward.resize(rows);
+  steps.next.setOnes(2, rows);
+  steps.terminated.assign(static_cast<std::size_t>(rows), false);
+  for (Index k = 0; k < rows; ++k) {
+    Draws draws = Random(2).at(Purpose::user, static_cast<std::uint64_t>(k));
+    const double s = (k % 20 == 0 ? 10.0 : 0.3) * draws.normal();
+    const double a = draws.uniform(-1.0, 1.0);
+    const double next = s + a + 0.3 * draws.normal();
+    steps.after(0, k) = s + a;
+    steps.reward[k] = -next * next - a * a;
+    steps.next(0, k) = next;
+  }
+  steps.expected = VectorXd::Zero(rows);
+  return steps;
+}
+
+TEST(FittedIteration, SolvesALinearPlantWithQuadraticCosts) {
+  // V(s) = −p s² − c with p = γ'… : the Riccati equation of s' = s + a, costs s'² + a². The cost of
+  // the action is known, so that Q = −a² + W(s + a) with W(u) = −w u² − c and w = 1 + γ p; the best
+  // a = −w s / (1 + w) leaves p = w / (1 + w).
+  const double discount = 0.9;
+  double w = 1.0;
+  for (int i = 0; i < 100; ++i) w = 1.0 + discount * w / (1.0 + w);
+  ValueSteps steps = hold_still(6000);
+  // −a² as bends: straight between 41 knots.
+  const Index knots = 40;
+  steps.knots.resize(1, knots);
+  steps.bends.resize(1, knots);
+  const double spacing = 2.0 / static_cast<double>(knots);
+  for (Index i = 0; i < knots; ++i) {
+    steps.knots(0, i) = -1.0 + spacing * static_cast<double>(i);
+    // From −1 on: slopes of the chords.
+    const auto chord = [&](double from) { return -(2.0 * from + spacing); };
+    steps.bends(0, i) =
+        i == 0 ? chord(-1.0) : chord(steps.knots(0, i)) - chord(steps.knots(0, i - 1));
+  }
+  for (Index k = 0; k < steps.rows(); ++k) {
+    // What is known of the reward is −a² + 1.
+    const double next = steps.next(0, k);
+    steps.expected[k] = steps.reward[k] + next * next + 1.0;
+    steps.reward[k] += 1.0;
+  }
+  FittedIterationOptions options;
+  options.discount = discount;
+  options.bounds = {-1e6, 10.0};
+  options.sweeps = 40;
+  options.tolerance = 1e-6;
+  const ActionSpace actions = ActionSpace::box(-1.0, 1.0);
+  const auto curvature = [&](Index squared) {
+    const PredictiveHead head = bends(9, squared);
+    const FittedIteration found =
+        iterate_value(steps, head, actions, VectorXd::Zero(steps.rows()), options);
+    return (2.0 * value_at(found, head, 0.0) - value_at(found, head, 0.4) -
+            value_at(found, head, -0.4)) /
+           (2.0 * 0.4 * 0.4);
+  };
+  // Near 0, where no action is at its bounds.
+  EXPECT_NEAR(curvature(1), w, 0.12 * w);
+}
+
+TEST(FittedIteration, ProductsAreLeftOutWhereTheyTellNothing) {
+  const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
+  ValueSteps steps = steps_of(actions, 4000, false);
+  FittedIterationOptions options;
+  options.discount = 0.8;
+  options.bounds = {-10.0, 0.0};
+  const PredictiveHead head = bends(41, 1);
+  const FittedIteration found = iterate_value(steps, head, actions, VectorXd::Zero(4000), options);
+  EXPECT_EQ(found.weights[found.weights.size() - 1], 0.0);
+  EXPECT_NEAR(value_at(found, head, 0.0), 0.0, 0.1);
 }
 
 }  // namespace
