@@ -19,17 +19,17 @@ struct PiecewiseLinear {
   Eigen::Ref<const Eigen::VectorXd> b, c, w;  ///< n numbers each, seen and not copied
   double constant = 0.0;
   double slope = 0.0;
-  double curvature = 0.0;
   double lower = 0.0;
   double upper = 0.0;
   double half_width = 0.0;  ///< h: if > 0, it is the mean of f over [a − h, a + h] that counts
+  double curvature = 0.0;
 };
 
-/// Maximises f, or its mean, exactly and over the whole interval. f is piecewise linear with kinks
+/// Maximises f, or its mean, exactly and over the whole interval. f is straight between its kinks
 /// at −b_i/c_i, so its maximum is at a kink or an end: sort the kinks inside the interval, sweep
-/// value and slope. The mean is piecewise quadratic: each kink becomes a ramp of the slope from
-/// −b_i/c_i − h to −b_i/c_i + h, and the maximum is where the slope falls through 0, or an end. The
-/// leftmost of equal maxima wins.
+/// value and slope. With a curvature it is piecewise quadratic, and so is the mean, in which each
+/// kink becomes a ramp of the slope from −b_i/c_i − h to −b_i/c_i + h: then the maximum may also be
+/// where the slope falls through 0. The leftmost of equal maxima wins.
 ///
 /// O(n log n) at worst, O(n) for kinks that are spread out, since they are sorted by cells first.
 /// Holds its work space, sized once for n units.

@@ -18,7 +18,7 @@ struct Instance {
   double constant, slope, curvature, lower, upper;
 
   PiecewiseLinear function(double half_width = 0.0) const {
-    return {b, c, w, constant, slope, curvature, lower, upper, half_width};
+    return {b, c, w, constant, slope, lower, upper, half_width, curvature};
   }
   double value(double a) const {
     return constant + (slope + 0.5 * curvature * a) * a + w.dot((b + c * a).cwiseMax(0.0));

@@ -166,10 +166,10 @@ class PredictiveValue final : public ActionValue {
                           .w = bend_weights_,
                           .constant = constant + weights_[0] * others,
                           .slope = slope,
-                          .curvature = 2.0 * form_(1 + channel, 1 + channel),
                           .lower = lower,
                           .upper = upper,
-                          .half_width = half_width});
+                          .half_width = half_width,
+                          .curvature = 2.0 * form_(1 + channel, 1 + channel)});
   }
 
  private:

@@ -203,7 +203,8 @@ TEST_F(ExportPredictive, DoesWhatTheLibraryDoes) {
       const Index last = expected.rows() - 1;
       const MatrixXd actions = expected.topRows(last);
       EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);  // something is decided
-      EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-10);
+      // The top of a flat hill is known to fewer digits than its height.
+      EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-6);
       const double scale = std::max(1.0, expected.row(last).cwiseAbs().maxCoeff());
       EXPECT_LT((actual - expected).row(last).cwiseAbs().maxCoeff(), 1e-9 * scale);
     }

@@ -153,7 +153,8 @@ double unforeseen(const Transitions& transitions, const InputLayout& layout,
   const VectorXd totals = (y.colwise() - mean).rowwise().squaredNorm();
   double sum = 0.0;
   for (Index i = 0; i < y.rows(); ++i) {
-    if (totals[i] > 0.0) sum += std::min(errors[i] / totals[i], 1.0);
+    // What is the same to rounding is no news.
+    if (totals[i] > 1e-20 * y.row(i).squaredNorm()) sum += std::min(errors[i] / totals[i], 1.0);
   }
   return sum;
 }

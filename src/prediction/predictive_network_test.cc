@@ -205,7 +205,9 @@ TEST(PredictiveNetwork, NamesThePartThatDoesNotFit) {
   expect_refused([&](PredictiveHead& h) { wider(h.value.directions); }, "value is");
   expect_refused([](PredictiveHead& h) { h.base(1, 2) = NAN; }, "entry (1, 2) of base");
   expect_refused([](PredictiveHead& h) { h.value.offsets[3] = INFINITY; }, "entry (3, 0) of value");
-  expect_refused([](PredictiveHead& h) { h.base.resize(0, 7); }, "no dimension");
+  expect_refused([](PredictiveHead& h) { h.base.resize(0, 7); }, "3 numbers are followed by 0");
+  expect_refused([](PredictiveHead& h) { h.dynamics.directions.resize(7, 0); }, "no dimension");
+  expect_refused([](PredictiveHead& h) { h.squared = 4; }, "squared = 4: must be in [0, 3]");
   expect_refused([](PredictiveHead& h) { h.second.resize(0, 0); }, "3 numbers are predicted");
   expect_error([&] { PredictiveNetwork(good->memory(), {}); }, "there is none");
 }

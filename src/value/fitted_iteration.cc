@@ -245,14 +245,15 @@ class ValueRegression {
       }
       return sum;
     };
-    double least[2];
-    double chosen[2];
+    double least[2] = {0.0, 0.0};
+    double chosen[2] = {kFirstRidge, kFirstRidge};
     for (const bool products : {false, true}) {
       double errors[std::size(kRidges)];
       for (std::size_t i = 0; i < std::size(kRidges); ++i) {
         errors[i] = error(kRidges[i], columns(products));
       }
-      least[products] = *std::min_element(std::begin(errors), std::end(errors));
+      // Where nothing is left to explain, rounding may say less than nothing.
+      least[products] = std::max(*std::min_element(std::begin(errors), std::end(errors)), 0.0);
       for (std::size_t i = 0; i < std::size(kRidges); ++i) {
         if (errors[i] <= kNearLeast * least[products]) chosen[products] = kRidges[i];
       }
