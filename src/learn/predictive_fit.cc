@@ -256,6 +256,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   FittedIterationOptions iteration;
   iteration.discount = options_.value.discount;
   iteration.ridge = options.value_ridge;
+  if (!fits_.empty()) iteration.last_ridge = diagnostics_.ridge;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
   iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(),
                                   iteration.discount, summary.terminated > 0);

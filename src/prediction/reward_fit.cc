@@ -41,31 +41,46 @@ struct Fit {
   double error = 0.0;  // sum of squares, each half judged by the other's fit
 };
 
-/// Ridge regression of y on the rows of x, and its honest error.
-Fit fit(const MatrixXd& x, const VectorXd& y, double ridge, const std::vector<Index>& rows) {
-  MatrixXd gram[2];
-  VectorXd cross[2];
-  std::vector<Index> members[2];
-  for (Index i = 0; i < y.size(); ++i) {
-    members[(rows[static_cast<std::size_t>(i)] / kFoldRows) % 2].push_back(i);
+/// Ridge regressions of y on rows of x.
+class Regression {
+ public:
+  Regression(const MatrixXd& x, const VectorXd& y, const std::vector<Index>& rows) : x_(x), y_(y) {
+    for (Index i = 0; i < y.size(); ++i) {
+      members_[(rows[static_cast<std::size_t>(i)] / kFoldRows) % 2].push_back(i);
+    }
+    for (int half = 0; half < 2; ++half) {
+      const MatrixXd part = x(Eigen::all, members_[half]);
+      gram_[half] = MatrixXd::Zero(x.rows(), x.rows());
+      linalg::add_square(part, gram_[half]);
+      cross_[half] = part * y(members_[half]);
+    }
   }
-  for (int half = 0; half < 2; ++half) {
-    const MatrixXd part = x(Eigen::all, members[half]);
-    gram[half] = MatrixXd::Zero(x.rows(), x.rows());
-    linalg::add_square(part, gram[half]);
-    cross[half] = part * y(members[half]);
+
+  /// On the first rows of x.
+  Fit on(Index used, double ridge) const {
+    const auto solved = [&](const MatrixXd& gram, const VectorXd& cross) -> VectorXd {
+      return linalg::solve_positive(ridge_system(gram.topLeftCorner(used, used), ridge),
+                                    cross.head(used));
+    };
+    Fit result;
+    for (int half = 0; half < 2; ++half) {
+      if (members_[half].empty() || members_[1 - half].empty()) continue;
+      const VectorXd w = solved(gram_[1 - half], cross_[1 - half]);
+      const VectorXd left =
+          y_(members_[half]) - x_(Eigen::all, members_[half]).topRows(used).transpose() * w;
+      result.error += left.squaredNorm();
+    }
+    result.weights = solved(gram_[0] + gram_[1], cross_[0] + cross_[1]);
+    return result;
   }
-  Fit result;
-  for (int half = 0; half < 2; ++half) {
-    if (members[half].empty() || members[1 - half].empty()) continue;
-    const VectorXd w = linalg::solve_positive(ridge_system(gram[1 - half], ridge), cross[1 - half]);
-    const VectorXd left = y(members[half]) - x(Eigen::all, members[half]).transpose() * w;
-    result.error += left.squaredNorm();
-  }
-  result.weights =
-      linalg::solve_positive(ridge_system(gram[0] + gram[1], ridge), cross[0] + cross[1]);
-  return result;
-}
+
+ private:
+  const MatrixXd& x_;
+  const VectorXd& y_;
+  std::vector<Index> members_[2];
+  MatrixXd gram_[2];
+  VectorXd cross_[2];
+};
 
 /// The sums of one choice's regression of what is left of the reward on the memory.
 struct ChoiceSums {
@@ -86,8 +101,6 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
   const MatrixXd u = after_states(head, transitions);
   const MatrixXd functions = functions_of(head, u);
   const VectorXd centred = transitions.reward.array() - mean;
-  const Fit by_state = fit(functions, centred, kRidge, transitions.rows);
-
   if (!actions.is_discrete()) {
     const Index c = actions.size();
     MatrixXd knots(c, kKnots);
@@ -104,7 +117,9 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
       const double unit = actions.upper[i] - actions.lower[i];
       for (Index k = 0; k < kKnots; ++k) x.row(functions.rows() + k * c + i) /= unit;
     }
-    const Fit by_action = fit(x, centred, kRidge, transitions.rows);
+    const Regression regression(x, centred, transitions.rows);
+    const Fit by_state = regression.on(functions.rows(), kRidge);
+    const Fit by_action = regression.on(x.rows(), kRidge);
     const double share = (by_state.error - by_action.error) / total;
     // What an action costs by itself decides where nothing else does, however little of the reward
     // it explains, and it is a handful of coefficients: it stays unless it does harm.
@@ -116,6 +131,8 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
   }
 
   if (actions.choices > kMostChoices) return 0.0;
+  const Fit by_state =
+      Regression(functions, centred, transitions.rows).on(functions.rows(), kRidge);
   const Index n = experience.memory().size();
   std::vector<ChoiceSums> sums(static_cast<std::size_t>(actions.choices));
   for (ChoiceSums& choice : sums) {

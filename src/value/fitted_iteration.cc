@@ -222,7 +222,7 @@ class ValueRegression {
   /// The largest ridge whose error on one half, fitted to the other, is near the least; with
   /// products only if that error is much less with them than without: they grow fastest where
   /// nothing is known.
-  Choice choose(const VectorXd& target) const {
+  Choice choose(const VectorXd& target, std::optional<double> last) const {
     if (steps_.rows() <= block_.cols()) return {};
     VectorXd cross[2];
     double squares[2] = {0.0, 0.0};
@@ -248,14 +248,15 @@ class ValueRegression {
     double least[2] = {0.0, 0.0};
     double chosen[2] = {kFirstRidge, kFirstRidge};
     for (const bool products : {false, true}) {
-      double errors[std::size(kRidges)];
-      for (std::size_t i = 0; i < std::size(kRidges); ++i) {
-        errors[i] = error(kRidges[i], columns(products));
+      std::vector<std::pair<double, double>> tried;  // an error and its ridge
+      for (const double ridge : kRidges) {
+        if (last && std::abs(std::log10(ridge / *last)) > 1.5) continue;
+        tried.emplace_back(error(ridge, columns(products)), ridge);
       }
       // Where nothing is left to explain, rounding may say less than nothing.
-      least[products] = std::max(*std::min_element(std::begin(errors), std::end(errors)), 0.0);
-      for (std::size_t i = 0; i < std::size(kRidges); ++i) {
-        if (errors[i] <= kNearLeast * least[products]) chosen[products] = kRidges[i];
+      least[products] = std::max(std::min_element(tried.begin(), tried.end())->first, 0.0);
+      for (const auto& [left, ridge] : tried) {
+        if (left <= kNearLeast * least[products]) chosen[products] = ridge;
       }
       if (head_.products() == 0) return {chosen[0], false};
     }
@@ -373,7 +374,7 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     if (go_on && !go_on()) break;
     const VectorXd before = value;
     if (sweep == 1) {
-      ValueRegression::Choice choice = regression.choose(target());
+      ValueRegression::Choice choice = regression.choose(target(), options.last_ridge);
       if (options.ridge) choice.ridge = *options.ridge;
       regression.set(choice);
       result.ridge = choice.ridge;

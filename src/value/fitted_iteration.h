@@ -34,6 +34,8 @@ struct FittedIterationOptions {
   /// Relative to the mean squared feature. Not given: the largest whose cross-validated error is
   /// within a hundredth of the least, chosen after the first search.
   std::optional<double> ridge = std::nullopt;
+  /// One that was chosen before, from like data: only it and its neighbours are tried.
+  std::optional<double> last_ridge = std::nullopt;
   /// λ of λ-returns in [0, 1]: how much of the target is what happened next instead of what the
   /// best action is thought to be worth, along steps that were not random.
   double trace = 0.0;
