@@ -216,5 +216,22 @@ TEST(FittedIteration, ProductsAreLeftOutWhereTheyTellNothing) {
   EXPECT_NEAR(value_at(found, head, -1.0), -1.0, 0.1);
 }
 
+TEST(FittedIteration, TriesTheNeighboursOfARidgeChosenBefore) {
+  const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
+  ValueSteps steps = steps_of(actions, 4000, false);
+  FittedIterationOptions options;
+  options.discount = 0.8;
+  options.bounds = {-10.0, 0.0};
+  const auto chosen = [&] {
+    return iterate_value(steps, bends(41), actions, VectorXd::Zero(4000), options).ridge;
+  };
+  const double free = chosen();
+  EXPECT_LE(free, 1e-3);  // nothing here is noise
+  options.last_ridge = 10.0 * free;
+  EXPECT_DOUBLE_EQ(chosen(), free);
+  options.last_ridge = 10.0;
+  EXPECT_DOUBLE_EQ(chosen(), 1.0);
+}
+
 }  // namespace
 }  // namespace waggle
