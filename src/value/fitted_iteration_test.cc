@@ -233,5 +233,29 @@ TEST(FittedIteration, TriesTheNeighboursOfARidgeChosenBefore) {
   EXPECT_DOUBLE_EQ(chosen(), 1.0);
 }
 
+TEST(FittedIteration, NumbersOfAnActionActTogether) {
+  // Both push the same way, and r = −u² is best where they cancel s.
+  const Index rows = 2000;
+  ValueSteps steps;
+  steps.after.resize(1, rows);
+  steps.next.setOnes(3, rows);
+  steps.terminated.assign(static_cast<std::size_t>(rows), false);
+  Draws draws = Random(7).at(Purpose::user);
+  for (Index k = 0; k < rows; ++k) {
+    steps.after(0, k) = draws.uniform(-2.0, 2.0);
+    steps.next(0, k) = draws.uniform(-1.5, 1.5);
+  }
+  steps.reward = -steps.after.row(0).array().square();
+  FittedIterationOptions options;
+  options.discount = 0.0;
+  options.bounds = {-10.0, 10.0};
+  const ActionSpace actions =
+      ActionSpace::box(Eigen::Vector2d(-1.0, -1.0), Eigen::Vector2d(1.0, 1.0));
+  const FittedIteration found =
+      iterate_value(steps, bends(5, 1), actions, VectorXd::Zero(rows), options);
+  EXPECT_GT(found.next_value.minCoeff(), -0.05);
+  EXPECT_LT(found.next_value.maxCoeff(), 0.05);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -1,0 +1,111 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include <waggle/evaluation.h>
+#include <waggle/learner.h>
+#include <waggle/predictive.h>
+#include <waggle/presets.h>
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+LearnOptions small(Index steps) {
+  LearnOptions options = presets::predictive();
+  options.collect.steps = steps;
+  options.collect.first_steps = 500;
+  options.fit.reservoir.units = 20;
+  PredictiveOptions& predictive = *options.fit.predictive;
+  predictive.layer = 20;
+  predictive.dynamics = 20;
+  predictive.features = 60;
+  return options;
+}
+
+EnvironmentSpec spec_of(const char* name, const std::vector<std::string>& observations) {
+  EnvironmentSpec spec;
+  spec.name = name;
+  spec.actions = ActionSpace::box(-1.0, 1.0);
+  spec.action_names = {"push"};
+  spec.observation_names = observations;
+  spec.reward_is_input = false;
+  return spec;
+}
+
+/// A lever that is mounted either way round: what is seen first tells, and only an action in the
+/// right direction is rewarded.
+class Lever final : public Environment {
+ public:
+  EnvironmentSpec spec() const override { return spec_of("lever", {"mark"}); }
+  void reset(Draws& draws, Percept& percept) override {
+    way_ = draws.index(2) == 0 ? -1.0 : 1.0;
+    steps_ = 0;
+    percept.observation << way_;
+  }
+  void step(const Eigen::Ref<const VectorXd>& action, Draws& draws, Percept& percept) override {
+    percept.observation << 0.1 * draws.normal();
+    percept.reward = way_ * action[0] + 0.1 * draws.normal();
+    percept.truncated = ++steps_ == 20;
+  }
+
+ private:
+  double way_ = 1.0;
+  Index steps_ = 0;
+};
+
+TEST(PredictiveLearner, KeepsWhatOnlyAnActionBringsOut) {
+  Lever lever;
+  Simulation simulation(lever, 1);
+  HeldUniformPolicy random(simulation.spec().actions);
+  const Learnt learnt = learn(simulation, random, small(3000));
+  Lever fresh;
+  Simulation run(fresh, 2);
+  GreedyPolicy policy = learnt.policy();
+  // The first row of an episode has no reward; whoever does not know the way earns nothing.
+  EXPECT_GT(run.run(policy, {.steps = 2000}).trajectory.rewards().mean(), 0.7);
+  // The value is linear in the reward, the last number of u.
+  for (const PredictiveHead& head : learnt.controller.predictive()->heads()) {
+    ASSERT_EQ(head.after(), head.size() + 1);
+    EXPECT_EQ(head.value.directions.rightCols(1).norm(), 0.0);
+  }
+}
+
+/// A hill of rewards to either side, and beyond a point no way back: whoever learns runs away.
+class Runaway final : public Environment {
+ public:
+  EnvironmentSpec spec() const override { return spec_of("runaway", {"place"}); }
+  void reset(Draws&, Percept& percept) override {
+    place_ = 0.0;
+    percept.observation << place_;
+  }
+  void step(const Eigen::Ref<const VectorXd>& action, Draws& draws, Percept& percept) override {
+    place_ = 0.95 * place_ + (std::abs(place_) > 8.0 ? 0.5 * place_ : action[0]);
+    place_ += 0.01 * draws.normal();
+    percept.observation << place_;
+    percept.reward = std::abs(place_);
+  }
+
+ private:
+  double place_ = 0.0;
+};
+
+TEST(PredictiveLearner, LearnsFromARoundThatLostTheSystemAndGoesNoFurther) {
+  Runaway runaway;
+  Simulation simulation(runaway, 1);
+  UniformPolicy random(simulation.spec().actions);
+  const LearnOptions options = small(2000);
+  const Learnt learnt = learn(simulation, random, options);
+  Index lost = 0;
+  for (const LearnRound& round : learnt.rounds) lost += round.diverged ? 1 : 0;
+  ASSERT_GT(lost, 0);
+  EXPECT_EQ(learnt.experience.steps(), options.collect.steps);
+  const VectorXd place = learnt.experience.observations().row(0).cwiseAbs();
+  EXPECT_GT(place.maxCoeff(), 2.0 * place.head(500).maxCoeff());
+  EXPECT_LE(place.maxCoeff(), 10.0 * place.head(500).maxCoeff());
+}
+
+}  // namespace
+}  // namespace waggle
