@@ -17,6 +17,7 @@ LearnOptions small(Index steps) {
   LearnOptions options = presets::predictive();
   options.collect.steps = steps;
   options.collect.first_steps = 500;
+  options.collect.exploration.held = false;
   options.fit.reservoir.units = 20;
   PredictiveOptions& predictive = *options.fit.predictive;
   predictive.layer = 20;
@@ -36,30 +37,33 @@ EnvironmentSpec spec_of(const char* name, const std::vector<std::string>& observ
 }
 
 /// A lever that is mounted either way round: what is seen first tells, and only an action in the
-/// right direction is rewarded.
+/// right direction is rewarded. All that can be predicted whatever is done is something else.
 class Lever final : public Environment {
  public:
-  EnvironmentSpec spec() const override { return spec_of("lever", {"mark"}); }
+  EnvironmentSpec spec() const override { return spec_of("lever", {"mark", "drift"}); }
   void reset(Draws& draws, Percept& percept) override {
     way_ = draws.index(2) == 0 ? -1.0 : 1.0;
     steps_ = 0;
-    percept.observation << way_;
+    drift_ = draws.normal();
+    percept.observation << way_, drift_;
   }
   void step(const Eigen::Ref<const VectorXd>& action, Draws& draws, Percept& percept) override {
-    percept.observation << 0.1 * draws.normal();
+    drift_ = 0.9 * drift_ + 0.4 * draws.normal();
+    percept.observation << 0.0, drift_;
     percept.reward = way_ * action[0] + 0.1 * draws.normal();
     percept.truncated = ++steps_ == 20;
   }
 
  private:
   double way_ = 1.0;
+  double drift_ = 0.0;
   Index steps_ = 0;
 };
 
 TEST(PredictiveLearner, KeepsWhatOnlyAnActionBringsOut) {
   Lever lever;
   Simulation simulation(lever, 1);
-  HeldUniformPolicy random(simulation.spec().actions);
+  UniformPolicy random(simulation.spec().actions);
   const Learnt learnt = learn(simulation, random, small(3000));
   Lever fresh;
   Simulation run(fresh, 2);
