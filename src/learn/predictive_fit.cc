@@ -258,8 +258,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   iteration.ridge = options.value_ridge;
   if (!fits_.empty()) iteration.last_ridge = diagnostics_.ridge;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
-  iteration.bounds = value_bounds(steps.reward.minCoeff(), steps.reward.maxCoeff(),
-                                  iteration.discount, summary.terminated > 0);
+  iteration.bounds = possible_values(steps, iteration.discount);
   iteration.sweeps = std::max(1, options_.sweeps);
   FittedIteration found =
       iterate_value(steps, head, actions, last_values(transitions), iteration, go_on);

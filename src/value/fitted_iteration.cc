@@ -336,6 +336,20 @@ class ValueRegression {
 
 }  // namespace
 
+ValueRange possible_values(const ValueSteps& steps, double discount) {
+  // Between n rewards g and one e at the end, g (1 − γⁿ) / (1 − γ) + γⁿ e, the extremes are n = 0
+  // and ∞.
+  ValueRange range{std::numeric_limits<double>::infinity(),
+                   -std::numeric_limits<double>::infinity()};
+  for (Index i = 0; i < steps.rows(); ++i) {
+    const bool last = steps.terminated[static_cast<std::size_t>(i)];
+    const double sum = last ? steps.reward[i] : steps.reward[i] / (1.0 - discount);
+    range.lowest = std::min(range.lowest, sum);
+    range.highest = std::max(range.highest, sum);
+  }
+  return range;
+}
+
 FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,
                               const ActionSpace& actions, VectorXd start,
                               const FittedIterationOptions& options,

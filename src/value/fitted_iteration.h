@@ -29,6 +29,10 @@ struct ValueSteps {
   Eigen::Index rows() const { return after.cols(); }
 };
 
+/// The values that rewards as seen can add up to: any number of those after which an episode went
+/// on, at most one of those that ended it. There must be a step.
+ValueRange possible_values(const ValueSteps& steps, double discount);
+
 struct FittedIterationOptions {
   double discount = 0.98;
   /// Relative to the mean squared feature. Not given: the largest whose cross-validated error is

@@ -116,6 +116,18 @@ TEST(FittedIteration, NothingFollowsAnEndAndValuesAreClipped) {
   EXPECT_EQ(found.next_value.norm(), 0.0);
 }
 
+TEST(FittedIteration, ARewardThatEndsAnEpisodeIsHadOnce) {
+  ValueSteps steps;
+  steps.after.resize(1, 4);
+  steps.reward = Eigen::Vector4d(-1.0, -0.5, 100.0, -3.0);
+  steps.terminated = {false, false, true, true};
+  const ValueRange values = possible_values(steps, 0.75);
+  EXPECT_EQ(values.lowest, -4.0);  // −1 for ever, which is less than −3 once
+  EXPECT_EQ(values.highest, 100.0);
+  steps.terminated[2] = false;
+  EXPECT_EQ(possible_values(steps, 0.75).highest, 400.0);
+}
+
 TEST(FittedIteration, TheRewardModelTakesPartInTheChoice) {
   // The state does not care, the action costs |a − 0.2| by itself.
   const ActionSpace actions = ActionSpace::box(-1.0, 1.0);
