@@ -197,7 +197,7 @@ void describe(Visitor& v, PredictiveOptions& o) {
   v("seen", o.seen, "what was seen that many steps further back, too");
   v("dimensions", o.dimensions, "of the predictions, kept at most");
   v("smallest", o.smallest, "variance of one that is kept, relative to the largest");
-  v("ridge", o.ridge, "of the predictions, relative");
+  v("ridge", o.ridge, "of the predictions, relative; none: chosen from the data");
   v("layer", o.layer, "random features of the second layer; 0: there is none");
   v("dynamics", o.dynamics, "random features of the after-state");
   v("dynamics_ridge", o.dynamics_ridge, "of the after-state, relative");

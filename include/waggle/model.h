@@ -53,7 +53,7 @@ struct CollectOptions {
   /// If > 0, a round ends when the rows have grown by this share instead, after a first round of
   /// `first_steps`; `rounds` is then not used.
   double growth = 0.0;
-  Eigen::Index first_steps = 1000;  ///< ≥ 1; half of all at most
+  Eigen::Index first_steps = 1000;  ///< ≥ 1; a quarter of all at most
   int final_sweeps = 0;             ///< after the last round; at least FitOptions::sweeps are made
   Exploration exploration = {};     ///< from the second round on
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.

@@ -31,7 +31,8 @@ struct PredictiveOptions {
   std::optional<Eigen::Index> seen = std::nullopt;
   Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
   double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
-  double ridge = 1e-3;          ///< of the predictions, relative as those below
+  /// Of the predictions, relative as those below. Not given: chosen by their cross-validated error.
+  std::optional<double> ridge = std::nullopt;
   Eigen::Index layer = 200;     ///< random features the second layer has; 0: there is none
   Eigen::Index dynamics = 200;  ///< random features the after-state has
   double dynamics_ridge = 1e-4;

@@ -98,7 +98,7 @@ std::vector<Index> round_steps(const CollectOptions& options) {
   Index done = 0;
   while (done < options.steps) {
     const Index wanted =
-        done == 0 ? std::min(options.first_steps, std::max<Index>(1, options.steps / 2))
+        done == 0 ? std::min(options.first_steps, std::max<Index>(1, options.steps / 4))
                   : std::max<Index>(1, std::llround(options.growth * static_cast<double>(done)));
     plan.push_back(std::min(wanted, options.steps - done));
     done += plan.back();

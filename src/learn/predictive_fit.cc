@@ -156,13 +156,22 @@ PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummar
     mean = scaling_.mean.segment(layout_.action_offset(), c);
     unit = scaling_.spread.segment(layout_.action_offset(), c);
   }
-  return {.ridge = options_.predictive->ridge,
-          .dimensions = options_.predictive->dimensions,
+  return {.dimensions = options_.predictive->dimensions,
           .smallest = options_.predictive->smallest,
           .reward_mean = (summary.ranges.mean[0] - rewards_.offset) / rewards_.unit,
           .reward_deviation = summary.ranges.deviation[0] / rewards_.unit,
           .action_mean = mean,
           .action_unit = unit};
+}
+
+void PredictiveFitter::set_ridges(PredictionSums& sums, int layer, Index rows) {
+  ChosenRidges& chosen = ridges_[layer];
+  if (options_.predictive->ridge) {
+    chosen.ridges.emplace().fill(*options_.predictive->ridge);
+  } else if (rows >= 2 * chosen.rows) {
+    chosen = {sums.best_ridges(chosen.ridges), rows};
+  }
+  sums.set_ridges(*chosen.ridges);
 }
 
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
@@ -200,6 +209,7 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
     remembered_->for_each(experience, [&](const RememberedRows& rows) {
       sums.add(rows, rows.memory.leftCols(rows.count));
     });
+    set_ridges(sums, 0, summary.rows);
     by_action = depends_on_action(sums, experience, summary);
     head.first = sums.solve(by_action);
     if (judge && options.layer == 0) quality_.explained = sums.cross_validated();
@@ -215,6 +225,7 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
       head.layer.write(head.first * x.topRows(n), x.bottomRows(options.layer));
       sums.add(rows, x);
     });
+    set_ridges(sums, 1, summary.rows);
     head.second = sums.solve(by_action);
     if (judge) quality_.explained = sums.cross_validated();
   }

@@ -44,6 +44,8 @@ class PredictiveFitter {
   double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
                         const ExperienceSummary& summary, const ActionSpace& actions) const;
   PredictionFitOptions prediction_options(const ExperienceSummary& summary) const;
+  /// Those of a layer: as given, or chosen anew whenever there are twice as many rows.
+  void set_ridges(PredictionSums& sums, int layer, Eigen::Index rows);
   /// Whether more of the next step is foreseen if the state also holds what depends on the action.
   bool depends_on_action(const PredictionSums& sums, TrajectorySource& experience,
                          const ExperienceSummary& summary);
@@ -72,9 +74,14 @@ class PredictiveFitter {
     Eigen::VectorXd weights;
   };
   std::deque<Fitted> fits_;
-  int count_ = 0;          // of fits made, for the draws
-  Eigen::VectorXd value_;  // V at every row, as last found
-  Eigen::VectorXd state_;  // after the last row: memory and the action's channels
+  struct ChosenRidges {
+    std::optional<PredictionRidges> ridges;
+    Eigen::Index rows = 0;
+  };
+  ChosenRidges ridges_[2];  // of the two layers' predictions
+  int count_ = 0;           // of fits made, for the draws
+  Eigen::VectorXd value_;   // V at every row, as last found
+  Eigen::VectorXd state_;   // after the last row: memory and the action's channels
   FitDiagnostics diagnostics_;
   PredictionQuality quality_;
   int sweeps_ = 0;

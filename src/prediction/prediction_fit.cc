@@ -22,6 +22,11 @@ constexpr Index kLongest = kHorizons[kHorizonCount - 1];
 static_assert(kLongest <= RememberedRows::kLookahead);
 constexpr Index kMostProducts = 64;  // of outputs and the action's channels
 constexpr Index kFoldRows = 256;     // consecutive rows that belong to the same half
+constexpr double kRidges[] = {1e-4, 1e-3, 1e-2, 1e-1, 1.0};
+constexpr double kUsualRidge = 1e-3;
+constexpr double kClearlyLess = 0.05;  // share of what was unexplained
+constexpr double kConstant = 1e-9;     // variance of a number that is one, relative to its square
+constexpr double kExact = 1e-6;        // unexplained of a variance: less is rounding
 
 /// The longest of the horizons that is known of a row, or −1.
 Index known_horizon(Index following) {
@@ -45,6 +50,7 @@ PredictionSums::PredictionSums(const HistoryMemory& memory, Index features,
   const Index channels = memory.layout().action_channels();
   const Index products = outputs_ * channels;
   targets_ = outputs_ + (products <= kMostProducts ? products : 0);
+  ridges_.fill(kUsualRidge);
   if (options_.action_mean.size() == 0) options_.action_mean.setZero(channels);
   if (options_.action_unit.size() == 0) options_.action_unit.setOnes(channels);
   for (Half& half : halves_) {
@@ -136,9 +142,9 @@ PredictionSums::System PredictionSums::system(Index horizon, int only) const {
   return result;
 }
 
-MatrixXd PredictionSums::coefficients(System system) const {
+MatrixXd PredictionSums::coefficients(System system, double ridge) {
   const double scale = system.gram.trace() / static_cast<double>(system.gram.rows());
-  system.gram.diagonal().array() += options_.ridge * scale;
+  system.gram.diagonal().array() += ridge * scale;
   return linalg::solve_positive(std::move(system.gram), system.cross);
 }
 
@@ -148,7 +154,7 @@ MatrixXd PredictionSums::solve(bool by_action) const {
   MatrixXd predictions(features_, 0);
   for (Index h = 0; h < kHorizonCount; ++h) {
     if (halves_[0].rows[h] + halves_[1].rows[h] == 0.0) continue;
-    const MatrixXd solved = coefficients(system(h, -1));
+    const MatrixXd solved = coefficients(system(h, -1), ridges_[static_cast<std::size_t>(h)]);
     predictions.conservativeResize(Eigen::NoChange, predictions.cols() + used);
     predictions.rightCols(used) = solved.topLeftCorner(features_, used);
   }
@@ -184,26 +190,65 @@ MatrixXd PredictionSums::solve(bool by_action) const {
   return projection;
 }
 
+bool PredictionSums::is_judged(Index horizon) const {
+  return halves_[0].rows[horizon] >= 1.0 && halves_[1].rows[horizon] >= 1.0;
+}
+
+VectorXd PredictionSums::unexplained(Index horizon, double ridge) const {
+  VectorXd left = VectorXd::Zero(outputs_);
+  VectorXd total = left;
+  for (int fold = 0; fold < 2; ++fold) {
+    const MatrixXd solved = coefficients(system(horizon, 1 - fold), ridge);
+    const System judged = system(horizon, fold);
+    const Half& half = halves_[fold];
+    for (Index y = 0; y < outputs_; ++y) {
+      left[y] += half.squares(horizon, y) - 2.0 * solved.col(y).dot(judged.cross.col(y)) +
+                 solved.col(y).dot(judged.gram * solved.col(y));
+      total[y] += half.squares(horizon, y) -
+                  half.sums(horizon, y) * half.sums(horizon, y) / half.rows[horizon];
+    }
+  }
+  const VectorXd squares = halves_[0].squares.row(horizon) + halves_[1].squares.row(horizon);
+  return (total.array() > kConstant * squares.array())
+      .select(left.array() / total.array(), std::numeric_limits<double>::quiet_NaN());
+}
+
+double PredictionSums::mean_log_error(Index horizon, double ridge) const {
+  double sum = 0.0;
+  Index count = 0;
+  for (const double share : unexplained(horizon, ridge)) {
+    if (std::isnan(share)) continue;
+    sum += std::log(std::max(share, kExact));
+    ++count;
+  }
+  return count > 0 ? sum / static_cast<double>(count) : 0.0;
+}
+
+PredictionRidges PredictionSums::best_ridges(const std::optional<PredictionRidges>& last) const {
+  PredictionRidges result = last.value_or(ridges_);
+  for (Index h = 0; h < kHorizonCount; ++h) {
+    if (!is_judged(h)) continue;
+    double& chosen = result[static_cast<std::size_t>(h)];
+    const double before = chosen;
+    double least = mean_log_error(h, kUsualRidge) - kClearlyLess;
+    chosen = kUsualRidge;
+    for (const double ridge : kRidges) {
+      if (ridge == kUsualRidge || (last && std::abs(std::log10(ridge / before)) > 1.5)) continue;
+      const double error = mean_log_error(h, ridge);
+      if (!(error < least)) continue;
+      least = error;
+      chosen = ridge;
+    }
+  }
+  return result;
+}
+
 MatrixXd PredictionSums::cross_validated() const {
   MatrixXd result =
       MatrixXd::Constant(kHorizonCount, outputs_, std::numeric_limits<double>::quiet_NaN());
   for (Index h = 0; h < kHorizonCount; ++h) {
-    if (halves_[0].rows[h] < 1.0 || halves_[1].rows[h] < 1.0) continue;
-    VectorXd errors = VectorXd::Zero(outputs_);
-    VectorXd totals = errors;
-    for (int fold = 0; fold < 2; ++fold) {
-      const MatrixXd solved = coefficients(system(h, 1 - fold));
-      const System judged = system(h, fold);
-      const Half& half = halves_[fold];
-      for (Index y = 0; y < outputs_; ++y) {
-        errors[y] += half.squares(h, y) - 2.0 * solved.col(y).dot(judged.cross.col(y)) +
-                     solved.col(y).dot(judged.gram * solved.col(y));
-        totals[y] += half.squares(h, y) - half.sums(h, y) * half.sums(h, y) / half.rows[h];
-      }
-    }
-    for (Index y = 0; y < outputs_; ++y) {
-      if (totals[y] > 0.0) result(h, y) = 1.0 - errors[y] / totals[y];
-    }
+    if (!is_judged(h)) continue;
+    result.row(h) = 1.0 - unexplained(h, ridges_[static_cast<std::size_t>(h)]).array().transpose();
   }
   return result;
 }

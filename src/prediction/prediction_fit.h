@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -12,9 +14,11 @@ namespace waggle {
 constexpr Eigen::Index kHorizons[] = {1, 2, 4, 8, 16};
 constexpr Eigen::Index kHorizonCount = 5;
 
+/// λ of each horizon's regression, relative to the mean squared feature, > 0.
+using PredictionRidges = std::array<double, kHorizonCount>;
+
 /// How the future is regressed on what is remembered.
 struct PredictionFitOptions {
-  double ridge = 1e-3;          ///< relative to the mean squared feature, > 0
   Eigen::Index dimensions = 8;  ///< kept at most
   double smallest = 1e-3;       ///< variance of a kept direction, relative to the largest
   double reward_mean = 0.0;
@@ -41,6 +45,13 @@ class PredictionSums {
   /// Adds rows; `x` has a column for each of rows.count.
   void add(const RememberedRows& rows, const Eigen::Ref<const Eigen::MatrixXd>& x);
 
+  /// 1e-3 each until they are set.
+  void set_ridges(const PredictionRidges& ridges) { ridges_ = ridges; }
+  /// Those that leave the least unexplained of one half, fitted to the other; 1e-3 unless another
+  /// leaves a twentieth less. `last`: ones that were chosen before, from like data, so that only
+  /// they and their neighbours are tried.
+  PredictionRidges best_ridges(const std::optional<PredictionRidges>& last = std::nullopt) const;
+
   /// P, (directions + what is seen) × features; the constant's column makes its mean 0. The
   /// predictions are those of y alone, or also of y times the action.
   Eigen::MatrixXd solve(bool by_action) const;
@@ -64,7 +75,12 @@ class PredictionSums {
     Eigen::MatrixXd gram, cross;
   };
   System system(Eigen::Index horizon, int half) const;  // half < 0: both
-  Eigen::MatrixXd coefficients(System system) const;
+  static Eigen::MatrixXd coefficients(System system, double ridge);
+  bool is_judged(Eigen::Index horizon) const;
+  /// 1 − R² of every output, each half judged by the other's fit; NaN where nothing varies.
+  Eigen::VectorXd unexplained(Eigen::Index horizon, double ridge) const;
+  /// The mean logarithm of these: what is foreseen to a hundredth counts as much as what hardly is.
+  double mean_log_error(Eigen::Index horizon, double ridge) const;
   Eigen::Index width(Eigen::Index horizon) const;
 
   const HistoryMemory& memory_;
@@ -73,6 +89,7 @@ class PredictionSums {
   Eigen::Index outputs_;
   Eigen::Index targets_;  // outputs, and these times each channel
   bool reward_is_output_;
+  PredictionRidges ridges_;
   Half halves_[2];
 };
 

@@ -25,13 +25,12 @@ using Eigen::VectorXd;
 struct NoisySwing {
   Matrix2d a = (Matrix2d() << 0.95, 0.25, -0.25, 0.95).finished() * 0.98;
   Vector2d b = {0.0, 0.3};
-  double process = 0.1;
-  double sensor = 0.5;
 
   Trajectory trajectory{1, 1};
   MatrixXd filtered;  // the Kalman filter's estimate at every row
 
-  NoisySwing(Index steps, Index episode, std::uint64_t seed) {
+  NoisySwing(Index steps, Index episode, std::uint64_t seed, double process = 0.1,
+             double sensor = 0.5) {
     const Matrix2d q = Matrix2d::Identity() * process * process;
     const MatrixXd c = (MatrixXd(1, 2) << 1.0, 0.0).finished();
     const double r = sensor * sensor;
@@ -112,6 +111,56 @@ TEST(Prediction, FindsWhatTheKalmanFilterEstimates) {
   EXPECT_GT(judged(0, 0), judged(4, 0));
 }
 
+TEST(Prediction, ItsRidgesAreThoseThatForeseeMost) {
+  const auto sums_of = [](double process, double sensor, Index steps, const auto& use) {
+    const NoisySwing swing(steps, 200, 3, process, sensor);
+    const InputLayout layout = swing_layout();
+    RememberedExperience remembered(
+        memory_for(layout, measure_inputs(layout, swing.trajectory), 60));
+    const HistoryMemory& memory = remembered.memory();
+    PredictionSums sums(memory, memory.size(), {.dimensions = 2, .reward_deviation = 0.0});
+    TrajectoryChunks source(swing.trajectory);
+    remembered.for_each(source, [&](const RememberedRows& rows) {
+      sums.add(rows, rows.memory.leftCols(rows.count));
+    });
+    use(sums);
+  };
+  const auto filled = [](double ridge) {
+    PredictionRidges ridges;
+    ridges.fill(ridge);
+    return ridges;
+  };
+  const auto unexplained = [&](PredictionSums& sums, double ridge) {
+    sums.set_ridges(filled(ridge));
+    return VectorXd((1.0 - sums.cross_validated().array()).col(0));
+  };
+  // Under much noise.
+  sums_of(0.1, 2.0, 1000, [&](PredictionSums& sums) {
+    const PredictionRidges best = sums.best_ridges();
+    const std::vector<double> ridges = {1e-4, 1e-3, 1e-2, 1e-1, 1.0};
+    MatrixXd left(kHorizonCount, 5);
+    for (Index i = 0; i < 5; ++i) {
+      left.col(i) = unexplained(sums, ridges[static_cast<std::size_t>(i)]);
+    }
+    for (Index h = 0; h < kHorizonCount; ++h) {
+      Index least = 0;
+      left.row(h).minCoeff(&least);
+      EXPECT_EQ(best[static_cast<std::size_t>(h)], ridges[static_cast<std::size_t>(least)]) << h;
+      EXPECT_GE(least, 2) << h;
+    }
+    // One that was chosen before has its neighbours tried only.
+    EXPECT_EQ(sums.best_ridges(filled(1e-4))[0], 1e-3);
+  });
+  // With little to gain the usual one stays.
+  sums_of(0.1, 0.5, 10'000, [&](PredictionSums& sums) {
+    EXPECT_EQ(sums.best_ridges(), filled(1e-3));
+    EXPECT_LT(unexplained(sums, 1e-2)[0], 1.05 * unexplained(sums, 1e-3)[0]);
+  });
+  // With one half only there is nothing to judge by.
+  sums_of(0.1, 0.5, 200,
+          [&](PredictionSums& sums) { EXPECT_EQ(sums.best_ridges(), filled(1e-3)); });
+}
+
 TEST(Prediction, AgreesWithARegressionWrittenOut) {
   const NoisySwing swing(700, 50, 2);
   const InputLayout layout = swing_layout();
@@ -119,8 +168,7 @@ TEST(Prediction, AgreesWithARegressionWrittenOut) {
       memory_for(layout, measure_inputs(layout, swing.trajectory), 5, 1));
   const HistoryMemory& memory = remembered.memory();
   const double ridge = 1e-3;
-  PredictionSums sums(memory, memory.size(),
-                      {.ridge = ridge, .dimensions = 1, .reward_deviation = 0.0});
+  PredictionSums sums(memory, memory.size(), {.dimensions = 1, .reward_deviation = 0.0});
   const Index n = memory.size();
   MatrixXd all(n, 700);
   TrajectoryChunks source(swing.trajectory, 33);

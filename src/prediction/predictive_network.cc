@@ -23,7 +23,7 @@ void PredictiveOptions::validate() const {
     require(value > 0.0 && std::isfinite(value), "{} = {}: must be positive and finite", name,
             value);
   };
-  require_ridge("ridge", ridge);
+  if (ridge) require_ridge("ridge", *ridge);
   require_ridge("dynamics_ridge", dynamics_ridge);
   if (value_ridge) require_ridge("value_ridge", *value_ridge);
   require_ridge("length_scale", length_scale);
