@@ -24,7 +24,7 @@ constexpr Index kMostProducts = 64;  // of outputs and the action's channels
 constexpr Index kFoldRows = 256;     // consecutive rows that belong to the same half
 constexpr double kRidges[] = {1e-4, 1e-3, 1e-2, 1e-1, 1.0};
 constexpr double kUsualRidge = 1e-3;
-constexpr double kClearlyLess = 0.05;  // share of what was unexplained
+constexpr double kClearlyLess = 0.1;  // share of what was unexplained
 constexpr double kConstant = 1e-9;     // variance of a number that is one, relative to its square
 constexpr double kExact = 1e-6;        // unexplained of a variance: less is rounding
 

@@ -48,7 +48,7 @@ class PredictionSums {
   /// 1e-3 each until they are set.
   void set_ridges(const PredictionRidges& ridges) { ridges_ = ridges; }
   /// Those that leave the least unexplained of one half, fitted to the other; 1e-3 unless another
-  /// leaves a twentieth less. `last`: ones that were chosen before, from like data, so that only
+  /// leaves a tenth less. `last`: ones that were chosen before, from like data, so that only
   /// they and their neighbours are tried.
   PredictionRidges best_ridges(const std::optional<PredictionRidges>& last = std::nullopt) const;
 
