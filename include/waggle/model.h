@@ -27,7 +27,8 @@ struct FitOptions {
   bool standardise = true;
   ValueOptions value = {};
   /// Predictive states, and a value on them (predictive.h); not given: a value on the memory
-  /// itself.
+  /// itself. With it there is one memory, its value has a method of its own, of `value` only the
+  /// discount counts, and `members`, `reweight` and `confidence` do not.
   std::optional<PredictiveOptions> predictive = std::nullopt;
   /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
   int sweeps = 20;

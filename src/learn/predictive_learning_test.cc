@@ -1,4 +1,5 @@
 #include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,8 @@
 #include <waggle/learner.h>
 #include <waggle/predictive.h>
 #include <waggle/presets.h>
+
+#include "learn/collecting.h"
 
 namespace waggle {
 namespace {
@@ -75,6 +78,15 @@ TEST(PredictiveLearner, KeepsWhatOnlyAnActionBringsOut) {
     ASSERT_EQ(head.after(), head.size() + 1);
     EXPECT_EQ(head.value.directions.rightCols(1).norm(), 0.0);
   }
+}
+
+TEST(PredictiveLearner, RoundsGrowFromAQuarterOfTheStepsAtMost) {
+  CollectOptions options{.steps = 2000, .growth = 0.25, .first_steps = 1000};
+  EXPECT_EQ(round_steps(options), (std::vector<Index>{500, 125, 156, 195, 244, 305, 381, 94}));
+  options.steps = 10'000;
+  EXPECT_EQ(round_steps(options).front(), 1000);
+  options.steps = 1;
+  EXPECT_EQ(round_steps(options), std::vector<Index>{1});
 }
 
 /// A hill of rewards to either side, and beyond a point no way back: whoever learns runs away.
