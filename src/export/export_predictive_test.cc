@@ -233,7 +233,8 @@ TEST_F(ExportPredictive, TakesOnACortexWhatItSays) {
 }
 
 TEST_F(ExportPredictive, DecidesTiesAsTheLibrary) {
-  for (Exported controller : {controllers()[0], pendulum(), controller_called("tanks, two numbers")}) {
+  for (Exported controller :
+       {controllers()[0], pendulum(), controller_called("tanks, two numbers")}) {
     SCOPED_TRACE(controller.title);
     controller.model.controller.weights.setZero();
     EXPECT_EQ(run_c(controller, {}), run_library(controller, 0));

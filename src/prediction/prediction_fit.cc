@@ -25,8 +25,8 @@ constexpr Index kFoldRows = 256;     // consecutive rows that belong to the same
 constexpr double kRidges[] = {1e-4, 1e-3, 1e-2, 1e-1, 1.0};
 constexpr double kUsualRidge = 1e-3;
 constexpr double kClearlyLess = 0.1;  // share of what was unexplained
-constexpr double kConstant = 1e-9;     // variance of a number that is one, relative to its square
-constexpr double kExact = 1e-6;        // unexplained of a variance: less is rounding
+constexpr double kConstant = 1e-9;    // variance of a number that is one, relative to its square
+constexpr double kExact = 1e-6;       // unexplained of a variance: less is rounding
 
 /// The longest of the horizons that is known of a row, or −1.
 Index known_horizon(Index following) {
