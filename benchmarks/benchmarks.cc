@@ -34,8 +34,9 @@ MatrixXd inputs() { return RandomNumbers(1).matrix(2, kSteps); }
 
 void DrivePlainEigen(benchmark::State& state) {
   const EchoStateNetwork esn = network(state.range(0));
-  const MatrixXd A = esn.recurrent(), C = esn.input(), z = inputs();
-  const VectorXd b = esn.bias();
+  const MatrixXd A = esn.recurrent(), z = inputs();
+  const MatrixXd& C = esn.input();
+  const VectorXd& b = esn.bias();
   for (auto _ : state) {
     VectorXd x = VectorXd::Zero(A.rows());
     for (Index k = 0; k < kSteps; ++k) x = (A * x + C * z.col(k) + b).cwiseMax(0.0);
@@ -174,7 +175,7 @@ void FitEigenBdcsvd(benchmark::State& state) {
   const MatrixXd xi = problem.rows.transpose();
   for (auto _ : state) {
     const Eigen::BDCSVD<MatrixXd> svd(xi, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    const VectorXd s = svd.singularValues();
+    const VectorXd& s = svd.singularValues();
     const VectorXd filter = s.array() / (s.array().square() + 1e-9);
     const VectorXd w =
         svd.matrixV() * (filter.asDiagonal() * (svd.matrixU().transpose() * problem.rewards));

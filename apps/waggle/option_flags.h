@@ -72,6 +72,7 @@ class OptionFlags {
         flag(name, fmt::format("{}{} ({})", help, field ? "; =false turns it off" : "", field));
       } else if constexpr (std::is_enum_v<T>) {
         std::vector<std::string> choices;
+        choices.reserve(std::size(Names<T>::all));
         for (const auto& choice : Names<T>::all) choices.emplace_back(choice.first);
         option(name, fmt::format("{}: {} ({})", help, fmt::join(choices, ", "), name_of(field)),
                "TEXT")

@@ -128,7 +128,7 @@ class LogWriter {
   /// `labels`, if not empty, name the choices, else the spec's choice_names do. Without `episodes`
   /// the three columns about these are left out, and a row that ends one is refused.
   LogWriter(const std::filesystem::path& path, const EnvironmentSpec& spec, bool episodes = true,
-            std::vector<std::string> labels = {});
+            const std::vector<std::string>& labels = {});
   ~LogWriter();
   LogWriter(LogWriter&&) noexcept;
   LogWriter& operator=(LogWriter&&) noexcept;

@@ -65,7 +65,7 @@ Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                           const SupervisedOptions& options = {});
 
 /// The same for any reservoir system; options.reservoir and standardise_inputs are not used.
-Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
+Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,
                           const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                           const Eigen::Ref<const Eigen::MatrixXd>& targets,
                           const SupervisedOptions& options = {});

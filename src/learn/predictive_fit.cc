@@ -199,7 +199,9 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
                                            const ExperienceSummary& summary, bool judge) {
   const PredictiveOptions& options = *options_.predictive;
   const std::uint64_t seed = options_.reservoir.seed;
-  const auto stream = [this](int which) { return static_cast<std::uint64_t>(4 * count_ + which); };
+  const auto stream = [this](std::uint64_t which) {
+    return 4 * static_cast<std::uint64_t>(count_) + which;
+  };
   const HistoryMemory& memory = remembered_->memory();
   const PredictionFitOptions fit = prediction_options(summary);
   PredictiveHead head;

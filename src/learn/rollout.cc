@@ -8,7 +8,6 @@
 namespace waggle {
 
 using Eigen::Index;
-using Eigen::Ref;
 using Eigen::VectorXd;
 
 void RolloutOptions::validate() const {

@@ -100,7 +100,7 @@ Score score(const Ref<const MatrixXd>& predictions, const Ref<const MatrixXd>& t
   return to_score(rmse.cwiseQuotient(scaling.spread));
 }
 
-Supervised fit_supervised(std::shared_ptr<const ReservoirSystem> reservoir,
+Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,
                           const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
                           const SupervisedOptions& options) {
   require(reservoir != nullptr, "fit_supervised: there is no reservoir");

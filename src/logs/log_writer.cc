@@ -28,11 +28,11 @@ void append_number(double value, std::string& to) {
 class LogWriter::File {
  public:
   File(const std::filesystem::path& path, const EnvironmentSpec& spec, bool episodes,
-       std::vector<std::string> labels)
+       const std::vector<std::string>& labels)
       : file_(path),
         spec_(spec),
         episodes_(episodes),
-        labels_(labels.empty() ? spec.choice_names : std::move(labels)) {
+        labels_(labels.empty() ? spec.choice_names : labels) {
     spec_.actions.validate();
     require(static_cast<Index>(spec.action_names.size()) == spec.actions.size(),
             "{} action names for actions of size {}", spec.action_names.size(),
@@ -128,8 +128,8 @@ class LogWriter::File {
 };
 
 LogWriter::LogWriter(const std::filesystem::path& path, const EnvironmentSpec& spec, bool episodes,
-                     std::vector<std::string> labels)
-    : file_(std::make_unique<File>(path, spec, episodes, std::move(labels))) {}
+                     const std::vector<std::string>& labels)
+    : file_(std::make_unique<File>(path, spec, episodes, labels)) {}
 LogWriter::~LogWriter() = default;
 LogWriter::LogWriter(LogWriter&&) noexcept = default;
 LogWriter& LogWriter::operator=(LogWriter&&) noexcept = default;

@@ -51,11 +51,11 @@ void RectifiedFeatures::write(const Ref<const MatrixXd>& s, Ref<MatrixXd> out) c
 }
 
 void PredictiveHead::write_features(const Ref<const MatrixXd>& u, Ref<MatrixXd> out) const {
-  const Index bends = 1 + after();
+  const Index bent = 1 + after();
   out.row(0).setOnes();
   out.middleRows(1, after()) = u;
-  value.write(u, out.middleRows(bends, value.size()));
-  Index at = bends + value.size();
+  value.write(u, out.middleRows(bent, value.size()));
+  Index at = bent + value.size();
   for (Index j = 0; j < squared; ++j) {
     out.middleRows(at, j + 1) = u.topRows(j + 1).array().rowwise() * u.row(j).array();
     at += j + 1;

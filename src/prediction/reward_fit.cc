@@ -10,7 +10,6 @@ namespace waggle {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using Eigen::Ref;
 using Eigen::VectorXd;
 
 namespace {

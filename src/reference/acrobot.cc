@@ -103,7 +103,9 @@ class StepsToGo {
     const std::int32_t second = place.below[3];
     const auto& part = place.part;
     const auto turning = [&](std::int32_t one, std::int32_t two) {
-      const auto row = static_cast<std::size_t>((one * angles_ + two) * velocities_ + first);
+      const auto row =
+          static_cast<std::size_t>(one * angles_ + two) * static_cast<std::size_t>(velocities_) +
+          static_cast<std::size_t>(first);
       const float* low =
           &steps_[row * static_cast<std::size_t>(velocities_) + static_cast<std::size_t>(second)];
       const float* high = low + velocities_;

@@ -31,7 +31,11 @@ std::vector<double> sine_table(int grid) {
 class WindowMaximum {
  public:
   WindowMaximum(int grid, int half_width)
-      : grid_(grid), half_width_(half_width), forward_(grid), backward_(grid), queue_(2 * grid) {}
+      : grid_(grid),
+        half_width_(half_width),
+        forward_(grid),
+        backward_(grid),
+        queue_(2 * static_cast<std::size_t>(grid)) {}
 
   /// For every cell i, the best cell within the half width: fills best[i] with its value and
   /// moves[i] with the signed number of cells to it.

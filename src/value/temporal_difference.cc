@@ -180,10 +180,9 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
     fit.weights.tail(shared) += w.tail(shared);
     fit.ridge = lambda;
     fit.relative_ridge = member.unit > 0.0 ? lambda / member.unit : 0.0;
+    // Infinite where the reciprocal is 0 or not a number.
     fit.condition_number =
-        std::max(fit.condition_number, solution.reciprocal_condition > 0.0
-                                           ? 1.0 / solution.reciprocal_condition
-                                           : std::numeric_limits<double>::infinity());
+        std::max(fit.condition_number, 1.0 / std::max(0.0, solution.reciprocal_condition));
   }
   fit.rank = std::min(fit.samples, std::max<Index>(fit.features - missing, 0));
   return fit;

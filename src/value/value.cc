@@ -94,9 +94,12 @@ ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layo
     features.resize(reservoir.features(), judged);
     reservoir.map_features(block.states.middleCols(skipped, judged), features);
     const VectorXd values = features.transpose() * weights;
-    const bool finite = values.allFinite();
-    range.lowest = finite ? std::min(range.lowest, values.minCoeff()) : -infinity;
-    range.highest = finite ? std::max(range.highest, values.maxCoeff()) : infinity;
+    if (values.allFinite()) {
+      range.lowest = std::min(range.lowest, values.minCoeff());
+      range.highest = std::max(range.highest, values.maxCoeff());
+    } else {
+      range = {-infinity, infinity};
+    }
     count += judged;
   });
   require_rows(count, washout, rows);
