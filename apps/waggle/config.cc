@@ -28,7 +28,7 @@ std::string toml_lines(const nlohmann::ordered_json& json, const std::string& pa
   std::string lines, tables;
   for (const auto& [key, value] : json.items()) {
     if (value.is_object()) {
-      const std::string inner = path.empty() ? key : path + "." + key;
+      const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
       tables += fmt::format("\n[{}]\n{}", inner, toml_lines(value, inner));
     } else {
       lines += fmt::format("{} = {}\n", key, toml_value(value));

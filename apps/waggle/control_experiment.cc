@@ -63,6 +63,7 @@ std::vector<Row> read_rows(const ExperimentFile& file) {
 std::vector<Row> asked_rows(const ReproduceOptions& options, const ExperimentFile& file) {
   std::vector<Row> all = read_rows(file), rows;
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const Row& row : all) names.push_back(row.name);
   for (const std::string& name : options.problems) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {

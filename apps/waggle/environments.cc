@@ -39,6 +39,7 @@ std::string kind_of(const ActionSpace& space) {
 
 std::vector<std::string> numbers(int count) {
   std::vector<std::string> words;
+  words.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) words.push_back(std::to_string(i));
   return words;
 }

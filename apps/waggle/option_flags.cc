@@ -97,7 +97,7 @@ toml::table parse_file(const std::filesystem::path& path) {
 
 /// The text of one value, as the command line would have it; empty if it is a table or a date.
 std::optional<std::string> text_of(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return text;
+  if (auto text = node.value_exact<std::string>()) return text;
   if (const auto truth = node.value_exact<bool>()) return *truth ? "true" : "false";
   if (const auto whole = node.value_exact<std::int64_t>()) return fmt::format("{}", *whole);
   if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);

@@ -50,7 +50,7 @@ TEST(UniformPolicy, FillsItsSpace) {
 TEST(OptimalFlightPolicy, FliesTheBestFlightInEveryEpisode) {
   const BeeWorldOptions options{.start = 0.4};
   BeeWorld world(options);
-  Simulation simulation(world, 1, /*episode_steps=*/40);
+  Simulation simulation(world, 1, /*max_episode_steps=*/40);
   OptimalFlightPolicy policy(options, 0.5);
   const Trajectory flown = simulation.run(policy, {.steps = 80}).trajectory;
   const auto best = reference::optimal_flight({.world = options, .discount = 0.5, .steps = 40});

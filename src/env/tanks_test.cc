@@ -33,7 +33,9 @@ TEST(Tanks, StepsAsTheirEquationsSay) {
     percept.observation.setZero(1);
     for (int episode = 0; episode < 2; ++episode) {  // a new one knows nothing of the last
       const auto at = [&](int k) {
-        return Random(9).at(Purpose::environment, static_cast<std::uint64_t>(100 * episode + k));
+        return Random(9).at(Purpose::environment,
+                            std::uint64_t{100} * static_cast<std::uint64_t>(episode) +
+                                static_cast<std::uint64_t>(k));
       };
       Draws draws = at(0);
       Draws same = draws;

@@ -54,7 +54,7 @@ TEST_F(Csv, LineEndsMarksAndBlanksDoNotMatter) {
   const std::vector<Cells> expected = {{"1", "2"}, {"3", "4"}};
   for (const char* text :
        {"a,b\n1,2\n3,4\n", "a,b\n1,2\n3,4", "a,b\r\n1,2\r\n3,4\r\n", "a,b\r\n1,2\r\n3,4\r",
-        "\xEF\xBB\xBF"
+        "\xEF\xBB\xBF"  // NOLINT(bugprone-suspicious-missing-comma)
         "a,b\n1,2\n3,4\n\n\r\n\n",
         " a ,\tb\n1 , 2\n 3,4 \n", "\"a\",\"b\"\n\"1\",2\n3,\"4\""}) {
     EXPECT_EQ(rows(text), expected) << text;

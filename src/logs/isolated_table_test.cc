@@ -42,7 +42,8 @@ class Troubled final : public Table {
   std::function<void()> trouble_;
 };
 
-std::unique_ptr<Table> troubled(int bad_row, std::function<void()> trouble, int patience = 60) {
+std::unique_ptr<Table> troubled(int bad_row, const std::function<void()>& trouble,
+                                int patience = 60) {
   return isolate(
       "file", [=] { return std::make_unique<Troubled>(20'000, bad_row, trouble); }, patience);
 }

@@ -86,7 +86,7 @@ TEST_F(LogFile, FindsItsColumnsInAnyOrder) {
 }
 
 TEST_F(LogFile, ActionsAreChoicesOrNumbers) {
-  const auto labels = [&](std::string_view actions, LogOptions options = {}) {
+  const auto labels = [&](std::string_view actions, const LogOptions& options = {}) {
     std::string text = "reward,action\n";
     int k = 0;
     for (std::size_t at = 0; at < actions.size(); ++k) {
@@ -359,7 +359,7 @@ TEST_F(LogFile, ALogThatChangesIsNoticed) {
 }
 
 TEST_F(LogFile, BadOptionsAreNamed) {
-  const auto refuse = [](LogOptions options, const auto&... parts) {
+  const auto refuse = [](const LogOptions& options, const auto&... parts) {
     expect_error([&] { options.validate(); }, parts...);
   };
   refuse({.reward = ""}, "reward");

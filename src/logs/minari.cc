@@ -209,7 +209,7 @@ void open_fields(hid_t episode, const std::string& path, const std::string& plac
   const std::vector<std::string> names = names_in(object.get(), place + "/" + path, 256);
   require(!names.empty(), "{}/{}: the group is empty", place, path);
   for (const std::string& name : names) {
-    open_fields(episode, path + "/" + name, place, depth + 1, fields);
+    open_fields(episode, fmt::format("{}/{}", path, name), place, depth + 1, fields);
   }
 }
 

@@ -158,7 +158,8 @@ Array describe(const ArrayStore& store, std::size_t member, std::uint64_t size, 
 
 class NpyTable final : public Table {
  public:
-  NpyTable(std::filesystem::path path, std::unique_ptr<ArrayStore> store, std::vector<Array> arrays)
+  NpyTable(const std::filesystem::path& path, std::unique_ptr<ArrayStore> store,
+           std::vector<Array> arrays)
       : path_(path.string()), store_(std::move(store)), arrays_(std::move(arrays)) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       const std::size_t first = columns_.size();

@@ -84,7 +84,7 @@ class LiteralReader {
     const std::size_t end = text_.find(quote);
     require(end != std::string_view::npos, "{}: the header is malformed: no closing quote in {}",
             name_, shown(text_));
-    const std::string result(text_.substr(0, end));
+    std::string result(text_.substr(0, end));
     text_.remove_prefix(end + 1);
     return result;
   }

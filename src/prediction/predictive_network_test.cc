@@ -45,7 +45,7 @@ Numbers product(const MatrixXd& matrix, const Numbers& x) {
 
 /// s, as predictive.h defines it.
 Numbers state_of(const PredictiveHead& head, const Numbers& m) {
-  const Numbers first = product(head.first, m);
+  Numbers first = product(head.first, m);
   if (head.second.size() == 0) return first;
   Numbers both = m;
   for (const double feature : rectified(head.layer, first)) both.push_back(feature);

@@ -133,7 +133,8 @@ class GridProgram {
   double read(int j, const Place& place) const {
     if (j <= options_.dense) return between(kept_[static_cast<std::size_t>(j)], place);
     const int beyond = j - options_.dense;
-    const auto below = static_cast<std::size_t>(options_.dense + beyond / options_.stride);
+    const auto below = static_cast<std::size_t>(options_.dense) +
+                       static_cast<std::size_t>(beyond / options_.stride);
     const int rest = beyond % options_.stride;
     const double value = between(kept_[below], place);
     if (rest == 0) return value;

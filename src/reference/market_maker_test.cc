@@ -116,7 +116,9 @@ TEST(MarketMakerReference, ThePapersCostIsAStandardDeviation) {
 }
 
 TEST(MarketMakerReference, PolicyValueSatisfiesTheBellmanEquation) {
-  for (const auto& [options, discount] : random_problems(40)) {
+  for (const auto& problem : random_problems(40)) {
+    const auto& options = problem.options;
+    const double discount = problem.discount;
     const NoisyLinearPolicy policy{.gain = 0.3 / options.time_step, .noise = 0.8};
     const PolicyValue result = policy_value(options, discount, policy);
     const QuadraticActionValue& q = result.action_value;
@@ -139,7 +141,9 @@ TEST(MarketMakerReference, PolicyValueSatisfiesTheBellmanEquation) {
 }
 
 TEST(MarketMakerReference, OptimalControlSatisfiesTheOptimalityEquation) {
-  for (const auto& [options, discount] : random_problems(40)) {
+  for (const auto& problem : random_problems(40)) {
+    const auto& options = problem.options;
+    const double discount = problem.discount;
     const OptimalControl optimal = optimal_control(options, discount);
     const QuadraticActionValue& q = optimal.action_value;
     for (const double y : {-2.0, 0.0, 0.7, 5.0}) {

@@ -69,7 +69,8 @@ ProgrammedReturn best_climb(const ClimbOptions& options) {
   std::vector<double> returns;
   for (int part = 0; part < 2 * kParts; ++part) {
     Draws draws = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(part));
-    PlaneState state{-0.6 + 0.2 * (part / 2 + draws.uniform()) / kParts, 0.0};
+    const int pair = part / 2;
+    PlaneState state{-0.6 + 0.2 * (pair + draws.uniform()) / kParts, 0.0};
     result.promised += program.value(horizon, state);
     double sum = 0.0;
     for (Eigen::Index left = steps; left >= 1; --left) {

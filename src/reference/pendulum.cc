@@ -31,6 +31,7 @@ struct Swing {
 
 std::vector<double> torques(int count) {
   std::vector<double> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     all.push_back(kPendulumTorque * (2.0 * i / (count - 1) - 1.0));
   }
