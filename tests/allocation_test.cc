@@ -22,7 +22,7 @@ std::atomic<long> allocations = 0;
 extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
 extern "C" void __sanitizer_free_hook(const volatile void*) {}
 #else
-extern "C" void* __libc_malloc(std::size_t size);
+extern "C" void* __libc_malloc(std::size_t size);  // NOLINT(bugprone-reserved-identifier)
 
 extern "C" void* malloc(std::size_t size) {
   ++allocations;

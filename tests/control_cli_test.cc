@@ -31,9 +31,9 @@ class ControlCli : public waggle::ProductCli {
   /// A small model, learnt as it was hinted at.
   std::string model(const std::string& environment, const std::string& more = "") const {
     std::string command = hinted(log(environment, more));
-    const std::string out = path(environment + ".safetensors");
+    std::string out = path(environment + ".safetensors");
     command.resize(command.find(" -o "));
-    done(command + " --units 20 --members 1 --sweeps 1 -o " + out);
+    done(command + " --preset direct --units 20 --members 1 --sweeps 1 -o " + out);
     return out;
   }
 };
@@ -64,8 +64,9 @@ TEST_F(ControlCli, LogsHaveTheirEpisodesAndAreLearntFromAsHinted) {
     std::string command = hinted(said);
     const std::size_t at = command.find(" -o ");
     command.resize(at);
-    const json learnt = json::parse(
-        done(command + " --units 20 --members 1 --sweeps 1 --json -o " + path("m.safetensors")));
+    const json learnt =
+        json::parse(done(command + " --preset direct --units 20 --members 1 --sweeps 1 --json -o " +
+                         path("m.safetensors")));
     const std::ptrdiff_t ended = std::count(ends.begin(), ends.end(), '1');
     EXPECT_GE(ended, 1);
     EXPECT_NEAR(learnt["log"]["episodes"].get<double>(), static_cast<double>(ended), 1.0);
@@ -168,7 +169,7 @@ TEST_F(ControlCli, ModelsOfEveryProblemCanBeInspectedAndAct) {
     const auto columns = std::count(text.begin(), text.begin() + text.find('\n'), ',') + 1;
     std::string seen = "0";  // every column but the reward, three of episodes and the actions
     for (auto i = columns - (environment == "tanks" ? 6 : 5); i > 1; --i) seen += ",0";
-    const std::string line = write("percept", "{\"reward\": 0, \"observation\": [" + seen + "]}\n");
+    const std::string line = write("percept", R"({"reward": 0, "observation": [)" + seen + "]}\n");
     const json answer = json::parse(done("act " + file + " <" + line));
     EXPECT_TRUE(answer.contains("action")) << answer;
     expect_parts(done("completions bash"), {environment.c_str()});
@@ -179,7 +180,8 @@ TEST_F(ControlCli, ModelsOfEveryProblemCanBeInspectedAndAct) {
 TEST_F(ControlCli, ChoicesInAnotherOrderAreOtherActions) {
   log("acrobot", "--steps 300");
   done("learn " + path("acrobot.csv") +
-       " --reward reward --action torque --no-reward-input --units 20 --members 1 -o " +
+       " --reward reward --action torque --no-reward-input --preset direct --units 20 --members 1 "
+       "-o " +
        path("m.safetensors"));
   expect_refused("evaluate " + path("m.safetensors") + " acrobot", "does not fit acrobot",
                  "'back', 'forward' and 'none'", "--choices back,none,forward");
@@ -189,16 +191,16 @@ TEST_F(ControlCli, TheSuiteIsARowForEveryProblemAndLearner) {
   const std::string bees = " control --problem bee-world --seeds 1";
   expect_parts(done("compare" + bees + " --out " + path("out")),
                {"problem", "learner", "median", "worst", "reference", "recurrent PPO", "CPU s",
-                "Bee World", "2000", "predictive", "standard", "paper", "frames", "1.631"});
+                "Bee World", "2000", "predictive", "direct", "paper", "frames", "1.631"});
   const json results = json::parse(waggle::read(path("out/results.json")));
   ASSERT_EQ(results["experiments"].size(), 4u);
   const json& predictive = results["experiments"][0];
   EXPECT_EQ(predictive["learner"], "predictive");
-  const json& standard = results["experiments"][1];
-  EXPECT_EQ(standard["experiment"], "control-bee-world");
-  EXPECT_EQ(standard["learner"], "standard");
-  EXPECT_EQ(standard["options"]["steps"], 2000);
-  EXPECT_GT(standard["metrics"]["score"]["median"], 1.3);
+  const json& direct = results["experiments"][1];
+  EXPECT_EQ(direct["experiment"], "control-bee-world");
+  EXPECT_EQ(direct["learner"], "direct");
+  EXPECT_EQ(direct["options"]["steps"], 2000);
+  EXPECT_GT(direct["metrics"]["score"]["median"], 1.3);
   // Alone it is the default learner's.
   const json alone = json::parse(done("reproduce" + bees + " --json"));
   ASSERT_EQ(alone["experiments"].size(), 1u);
@@ -220,7 +222,7 @@ TEST_F(ControlCli, TheSuiteIsARowForEveryProblemAndLearner) {
 TEST_F(ControlCli, TheSuiteRefusesWhatItHasNot) {
   expect_refused("compare control --problem tigr", "--problem", "'tigr'", "'tiger'");
   expect_refused("compare bee-world --problem tiger", "--problem tiger", "'control'");
-  expect_refused("reproduce control --learner magic", "magic", "predictive, standard");
+  expect_refused("reproduce control --learner magic", "magic", "predictive, direct");
   expect_refused("compare control --seeds 0", "--seeds 0");
 }
 

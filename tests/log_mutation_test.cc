@@ -46,6 +46,7 @@ std::string csv_log() {
 
 std::vector<double> ramp(int rows, double slope) {
   std::vector<double> numbers;
+  numbers.reserve(static_cast<std::size_t>(rows));
   for (int k = 0; k < rows; ++k) numbers.push_back(slope * k);
   return numbers;
 }

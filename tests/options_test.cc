@@ -258,7 +258,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<8, OnlineOptions>("OnlineOptions");
   expect_described<2, RewardScale>("RewardScale");
   expect_described<11, FitOptions>("FitOptions");
-  expect_described<14, PredictiveOptions>("PredictiveOptions");
+  expect_described<16, PredictiveOptions>("PredictiveOptions");
   expect_described<9, CollectOptions>("CollectOptions");
   expect_described<2, LearnOptions>("LearnOptions");
   expect_described<4, ScoreOptions>("ScoreOptions");

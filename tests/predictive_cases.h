@@ -16,12 +16,13 @@ inline FitOptions small_predictive(double discount = 0.9) {
   FitOptions options;
   options.reservoir.units = 20;
   options.value.discount = discount;
-  options.sweeps = 5;
+  options.confidence = false;
   options.predictive = PredictiveOptions{.frames = 2,
                                          .seen = 3,
                                          .layer = 12,
                                          .dynamics = 15,
                                          .features = 25,
+                                         .sweeps = 5,
                                          .averaged = 2,
                                          .value_rows = 2000};
   return options;
@@ -56,6 +57,8 @@ inline Case predictive_bee() {
   FitOptions options = small_predictive(0.5);
   options.predictive->frames = 0;
   options.predictive->averaged = 1;
+  options.greedy.smoothing = 0.3;
+  options.confidence = true;
   options.reservoir.seed = std::numeric_limits<std::uint64_t>::max();
   return predictive_case(world, options);
 }

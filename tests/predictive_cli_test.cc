@@ -23,7 +23,7 @@ class PredictiveCli : public waggle::ProductCli {
                                "\ndynamics = 20\nfeatures = 30\naveraged = 2\n");
     done("simulate " + environment + " --steps 1500 --episode-steps 100 --seed 3 -o " +
          path("log.csv"));
-    const std::string model = path("model.safetensors");
+    std::string model = path("model.safetensors");
     said_ = done("learn " + path("log.csv") + " --config " + config + columns +
                  " --no-reward-input --gamma 0.9 --units 30 -o " + model);
     return model;
@@ -34,7 +34,7 @@ class PredictiveCli : public waggle::ProductCli {
 TEST_F(PredictiveCli, SaysWhatItRemembersKeepsAndPredicts) {
   const std::string model = learnt_from("pendulum", " --reward reward --action torque");
   const auto parts = {
-      "memory                 30 relu units, seed 0; the last 3 inputs exactly, "
+      "memory                 30 relu units, seed 0; the last 3 inputs exactly, "  // NOLINT
       "what was seen 1 further back",
       "numbers that predict the future, 2 of them seen now",
       "predicts, steps ahead         1       2       4       8      16\n",

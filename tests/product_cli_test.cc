@@ -34,8 +34,8 @@ TEST_F(ProductCli, FromALogToAController) {
   const std::string model = path("bee.safetensors");
   expect_parts(done("learn " + path("log.csv") +
                     " --reward nectar --action move --gamma 0.5 --seed 1000 -o " + model),
-               {"2000 rows, 1 episode", "'nectar'", "reward, also seen", "'move'", "rank",
-                "cross-validated", "residual", "next: waggle evaluate"});
+               {"2000 rows, 1 episode", "'nectar'", "reward, also seen", "'move'",
+                "predicts, steps ahead", "cross-validated", "residual", "next: waggle evaluate"});
   expect_parts(done("inspect " + model), {"made by waggle", "log.csv", "echo state property",
                                           "holds for every input", "discount γ             0.5"});
   const json inspected = json::parse(done("inspect --json --delays 5 " + model));
@@ -73,8 +73,9 @@ TEST_F(ProductCli, FromALogToAController) {
 
 TEST_F(ProductCli, TheSameFromTheDumpedConfiguration) {
   const std::string model = bee();
-  const std::string command = "learn " + path("log.csv") + learnt() +
-                              " --seed 18446744073709551615 --ridge 1e-3 --spectral-radius 0.8 ";
+  const std::string command =
+      "learn " + path("log.csv") + learnt() +
+      " --preset direct --seed 18446744073709551615 --ridge 1e-3 --spectral-radius 0.8 ";
   done(command + "--dump-config=" + path("learn.toml") + " -o " + path("a.safetensors"));
   done("learn --config " + path("learn.toml") + " -o " + path("b.safetensors"));
   EXPECT_EQ(waggle::read(path("a.safetensors")), waggle::read(path("b.safetensors")));
@@ -326,7 +327,7 @@ TEST_F(ProductCli, WhatIsReadIsNotOverwritten) {
 TEST_F(ProductCli, SaysHowPolicyIterationEnded) {
   done("simulate bee-world --steps 800 --seed 3 -o " + path("log.csv"));
   const std::string model = path("m.safetensors");
-  const std::string learn = "learn " + path("log.csv") + learnt() + " -o " + model;
+  const std::string learn = "learn " + path("log.csv") + learnt() + " --preset direct -o " + model;
   expect_parts(done(learn + " --sweeps 1"), {"1 sweep, the limit: not converged"});
   expect_parts(done("inspect " + model), {"1 sweep, the limit: not converged"});
   expect_parts(done(learn + " --sweeps 0"), {"the value is that of the logged policy"});

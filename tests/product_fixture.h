@@ -36,11 +36,13 @@ class ProductCli : public Cli {
   std::string relay() const {
     std::string text = "temp,mode,gain\n";
     int state = 7;
+    bool was_on = false;
     for (int k = 0; k < 400; ++k) {
       state = state * 1103515245 % 2147483647;
       const bool on = std::abs(state) / 1000 % 2 == 0;
       text += std::to_string(std::sin(0.3 * k)) + (on ? ",on," : ",off,") +
-              std::to_string((on ? 1.0 : 0.0) + 0.1 * std::sin(0.3 * k)) + "\n";
+              std::to_string((was_on ? 1.0 : 0.0) + 0.1 * std::sin(0.3 * k)) + "\n";
+      was_on = on;
     }
     return write("relay.csv", text);
   }

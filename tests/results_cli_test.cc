@@ -80,7 +80,7 @@ class ResultsCli : public waggle::Cli {
     }
   }
   std::string log(const std::string& name) const {
-    const std::string quoted = "\"" + path(name) + "\"";
+    std::string quoted = "\"" + path(name) + "\"";
     done("simulate bee-world --steps 1500 --seed 3 -o " + quoted);
     return quoted;
   }
@@ -190,7 +190,7 @@ TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   const std::string file = log("it's a log & more.csv");
   const std::string learn = "learn " + file +
                             " --reward nectar --action move --action-bounds -0.1,0.1 --gamma 0.5"
-                            " --units 40 --orthogonal --direct-inputs=false";
+                            " --preset direct --units 40 --orthogonal --direct-inputs=false";
   done(learn + " -o " + path("bee.safetensors") + " --results " + path("learnt"));
   const ordered_json result = results("learnt");
   EXPECT_EQ(result["kind"], "learn");

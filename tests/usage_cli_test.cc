@@ -198,7 +198,7 @@ TEST_F(UsageCli, ListsLeaveArgumentsAlone) {
 
 TEST_F(UsageCli, WhatTheMemoryCannotHoldIsRefusedBeforehand) {
   const std::string learn =
-      "learn " + log() + " --reward r --action a -o " + path("m") + " --units ";
+      "learn " + log() + " --preset direct --reward r --action a -o " + path("m") + " --units ";
   expect_refused(learn + "100000", "3 reservoirs of 100000 units", "GB of memory");
   expect_refused("forecast " + log() + " --column r --washout 5 --units 100000 --members 100",
                  "100 reservoirs of 100000 units", "GB of memory");

@@ -255,7 +255,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const Problem& probl
   result.metrics = metrics(problem.file, optimum);
   collect(flights.outcomes, result);
   result.facts = facts(problem.file, exact);
-  if (options.figures == Figures::learning_curve && learner.collect.rounds > 1) {
+  if (options.figures == Figures::learning_curve && learner.collect.rounds != 1) {
     result.figures.push_back(learning_curve(flights.rounds, 1.0, optimum));
   }
   if (options.figures == Figures::all) {

@@ -54,7 +54,7 @@ struct LearnCommand {
   std::string episode = LogOptions().episode;
   std::string terminated = LogOptions().terminated;
   std::string truncated = LogOptions().truncated;
-  std::string preset = "standard";
+  std::string preset = presets::all().front().name;
   std::uint64_t seed = 0;
   std::string dump;  // "true": to the standard output, and no more; else a file
   std::filesystem::path out;

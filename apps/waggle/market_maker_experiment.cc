@@ -292,7 +292,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                    {},
                    exact.cost_floor}};
   const double optimum = exact.optimal.control.average_cost;
-  if (options.figures == Figures::learning_curve && problem.learner.collect.rounds > 1) {
+  if (options.figures == Figures::learning_curve && problem.learner.collect.rounds != 1) {
     result.figures.push_back(learning_curve(runs.rounds, -1.0, optimum));
   }
   if (options.figures == Figures::all) {

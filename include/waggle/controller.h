@@ -24,7 +24,8 @@ enum class Maximiser {
 /// How the best action is looked for.
 struct GreedyOptions {
   Maximiser maximiser = Maximiser::exact;
-  Eigen::Index candidates = 100;  ///< random actions tried; discrete spaces try all instead
+  /// Random actions tried; discrete spaces try all instead. Not given: see Controller::candidates.
+  std::optional<Eigen::Index> candidates = std::nullopt;
   /// Draw candidates from N(0, spread² I), clipped to the bounds, rather than uniformly from the
   /// bounds. An unbounded space needs it, and the sampled maximiser.
   std::optional<double> candidate_spread = std::nullopt;
@@ -32,8 +33,8 @@ struct GreedyOptions {
   /// Maximise the mean of the value over [a − h, a + h] instead of the value at a, where h is this
   /// times half the width of the bounds. The value is piecewise linear in a, with kinks where the
   /// random units have theirs, and its maximum jumps between them; the mean's does not. For a
-  /// scalar action and the exact maximiser.
-  double smoothing = 0.3;
+  /// scalar action and the exact maximiser. Not given: see Controller::smoothing.
+  std::optional<double> smoothing = std::nullopt;
 
   /// Throws Error where a field is out of its range for this space.
   void validate(const ActionSpace& space) const;
@@ -63,6 +64,11 @@ struct Controller {
   }
   /// The same for a predictive network (predictive.h).
   const PredictiveNetwork* predictive() const;
+  /// As given; or 100, or 8 of a predictive network: from the best of them, the search goes on
+  /// along each number of the action.
+  Eigen::Index candidates() const;
+  /// As given; or 0.3, or 0 of a predictive network, whose values do not jump.
+  double smoothing() const;
   /// Throws Error, naming the part, if sizes differ, a weight is not finite or the search does not
   /// suit the space.
   void validate() const;

@@ -120,24 +120,35 @@ void describe(Visitor& v, MemoryCapacityOptions& o) {
 template <typename Visitor>
 void describe(Visitor& v, GreedyOptions& o) {
   v("maximiser", o.maximiser, "search the whole interval, or the best of some random actions");
-  v("candidates", o.candidates, "random actions tried, where the search needs them");
+  v("candidates", o.candidates,
+    "random actions tried, where the search needs them; none: what suits the value");
   v("candidate_spread", o.candidate_spread,
     "draw them from a normal law of this deviation; none: from all within the bounds");
   v("smoothing", o.smoothing,
-    "judge an action by the mean over so much of the bounds around it; 0: by itself");
+    "judge an action by the mean over so much of the bounds around it; none: what suits the value");
+}
+
+template <typename Visitor, typename AnyExploration>
+void describe_exploration(Visitor& v, AnyExploration& o) {
+  v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
+  v("noise", o.noise, "standard deviation of what is added to an action");
 }
 
 template <typename Visitor>
 void describe(Visitor& v, Exploration& o) {
-  v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
-  v("noise", o.noise, "standard deviation of what is added to an action");
+  describe_exploration(v, o);
+  v("held", o.held, "hold a random action for a random time");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, CollectExploration& o) {
+  describe_exploration(v, o);
   v("held", o.held, "hold a random action for a random time");
 }
 
 template <typename Visitor>
 void describe(Visitor& v, OnlineExploration& o) {
-  v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
-  v("noise", o.noise, "standard deviation of what is added to an action");
+  describe_exploration(v, o);
 }
 
 template <typename Visitor>
@@ -205,6 +216,8 @@ void describe(Visitor& v, PredictiveOptions& o) {
   v("length_scale", o.length_scale, "over which they bend, in deviations of the state");
   v("squared", o.squared, "predictions whose products the value has, at most");
   v("value_ridge", o.value_ridge, "of the value, relative; none: chosen from the data");
+  v("caution", o.caution, "for a log: what is taken off where its halves do not agree on a value");
+  v("sweeps", o.sweeps, "of a fit of the value, at most");
   v("averaged", o.averaged, "last fits whose values are averaged");
   v("value_rows", o.value_rows, "that the value is fitted to at most, evenly spread");
 }
@@ -227,8 +240,8 @@ void describe(Visitor& v, FitOptions& o) {
 template <typename Visitor>
 void describe(Visitor& v, CollectOptions& o) {
   v("steps", o.steps, "rows to learn from, over all rounds");
-  v("rounds", o.rounds, "of acting and learning; the first is the initial policy's");
-  v("growth", o.growth, "learn again when the rows have grown by this share; 0: in equal rounds");
+  v("rounds", o.rounds, "of acting and learning, all alike; none: they grow");
+  v("growth", o.growth, "learn again when the rows have grown by this share, if they do");
   v("first_steps", o.first_steps, "of the initial policy, where rounds grow");
   v("final_sweeps", o.final_sweeps, "of policy iteration after the last round, if more");
   v("optimism", o.optimism, "credit for little seen actions, instead of straying at random");

@@ -26,10 +26,10 @@ struct FitOptions {
   /// Scale each input channel by its own mean and spread in the experience before C.
   bool standardise = true;
   ValueOptions value = {};
-  /// Predictive states, and a value on them (predictive.h); not given: a value on the memory
-  /// itself. With it there is one memory, its value has a method of its own, of `value` only the
-  /// discount counts, and `members`, `reweight` and `confidence` do not.
-  std::optional<PredictiveOptions> predictive = std::nullopt;
+  /// Predictive states, and a value on them (predictive.h); std::nullopt: a value on the memory
+  /// itself. Only for that one count `members`, `sweeps`, `reweight` and, of `value`, everything
+  /// but the discount.
+  std::optional<PredictiveOptions> predictive = PredictiveOptions{};
   /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
   int sweeps = 20;
   bool reweight = false;  ///< weight rows by inverse variance, from the second sweep on
@@ -47,16 +47,25 @@ struct FitOptions {
   void validate() const;
 };
 
+/// As Exploration, but by itself it does explore.
+struct CollectExploration {
+  double epsilon = 0.1;
+  double noise = 0.0;
+  bool held = true;
+
+  operator Exploration() const { return {.epsilon = epsilon, .noise = noise, .held = held}; }
+};
+
 /// How experience is collected by acting, in rounds of acting and fitting.
 struct CollectOptions {
-  Eigen::Index steps = 2000;  ///< the whole budget of rows, over all rounds
-  int rounds = 1;             ///< ≥ 1; the first is the initial policy's
-  /// If > 0, a round ends when the rows have grown by this share instead, after a first round of
-  /// `first_steps`; `rounds` is then not used.
-  double growth = 0.0;
+  Eigen::Index steps = 10'000;  ///< the whole budget of rows, over all rounds
+  /// ≥ 1, of equal length; the first is the initial policy's. Not given: a round ends when the rows
+  /// have grown by the share `growth`, after a first one of `first_steps`.
+  std::optional<int> rounds = std::nullopt;
+  double growth = 0.25;             ///< > 0
   Eigen::Index first_steps = 1000;  ///< ≥ 1; a quarter of all at most
   int final_sweeps = 0;             ///< after the last round; at least FitOptions::sweeps are made
-  Exploration exploration = {};     ///< from the second round on
+  CollectExploration exploration = {};  ///< from the second round on
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.
   std::optional<Exploration> final_exploration = std::nullopt;
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
@@ -101,7 +110,8 @@ struct Model {
   /// What is predicted and how well, of a controller with predictive states.
   std::optional<PredictionQuality> predictions;
   Eigen::VectorXd state;  ///< where training ended
-  /// Lower triangular L, features × features, with LLᵀ = Cov(W); empty if not known.
+  /// Lower triangular L with LLᵀ = Cov(W), of all features or, with predictive states, of the last
+  /// fit's; empty if not known.
   Eigen::MatrixXd deviation_factor;
   std::optional<Improvement> improvement;  ///< not known of files that do not say so
   ChannelRanges ranges;                    ///< what each channel did in the experience
@@ -118,10 +128,13 @@ struct Model {
   GreedyPolicy policy(Start start = Start::fresh, const Exploration& exploration = {}) const;
 
   bool has_confidence() const { return deviation_factor.size() > 0; }
-  /// The standard error ‖Lᵀφ(x)‖ of the value Wᵀφ(x): how little the experience says about x. It
-  /// covers the noise in the fit, not what the features cannot express. Throws Error if the size
-  /// differs or has_confidence() is false. O(n²), no allocation.
+  /// The standard error ‖Lᵀφ(x)‖ of the value Wᵀφ(x) in a state x: how little the experience says
+  /// about it. It covers the noise in the fit, not what the features cannot express; of predictive
+  /// states it is that of the last fit, a little more than that of several in the mean. Throws
+  /// Error if the size differs or has_confidence() is false. O(n²).
   double standard_error(const Eigen::Ref<const Eigen::VectorXd>& x) const;
+  /// Features that deviation_factor is for.
+  Eigen::Index deviation_size() const;
 
   /// Throws Error, naming the part, where sizes do not fit each other or a number is not finite.
   void validate() const;

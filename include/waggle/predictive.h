@@ -41,6 +41,10 @@ struct PredictiveOptions {
   Eigen::Index squared = 8;     ///< predictions whose products the value has, at most
   /// Of the value. Not given: chosen by the cross-validated error of its targets.
   std::optional<double> value_ridge = std::nullopt;
+  /// ≥ 0, for a log: how little is hoped for where its two halves do not agree on a value. What is
+  /// learnt by acting finds out instead; and where episodes end well, the end is there to be found.
+  double caution = 1.0;
+  int sweeps = 8;                    ///< of a fit of the value, at most
   int averaged = 4;                  ///< last fits whose values are averaged
   Eigen::Index value_rows = 40'000;  ///< that the value is fitted to at most, evenly spread
 

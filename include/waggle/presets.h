@@ -10,9 +10,13 @@
 /// Settings that belong together, by name: a start to change single options from.
 namespace waggle::presets {
 
-/// What serves most problems, LearnOptions{}: policy iteration by LSTD with λ chosen from the data,
-/// on three networks with units of many time scales whose kinks lie where the data is.
-LearnOptions standard();
+/// What serves most problems, LearnOptions{}: predictive states and a value on them (predictive.h),
+/// in rounds of acting and learning, each when a quarter more has been seen.
+LearnOptions predictive();
+
+/// A value on the memory itself: policy iteration by LSTD with λ chosen from the data, on three
+/// networks with units of many time scales whose kinks lie where the data is; one round.
+LearnOptions direct();
 
 /// The paper's recipe to the letter: one greedy step on the Bellman residual of n = 300 units drawn
 /// from U(−0.05, 0.05) with ‖A‖₂ = 1, inputs as they come, γ = ½, 100 sampled candidates.
@@ -23,10 +27,6 @@ LearnOptions iterated();
 /// The same for systems with much noise and a short memory.
 LearnOptions iterated_noisy();
 
-/// Predictive states (predictive.h): for systems of which little is seen, in rounds of acting and
-/// learning, each when a quarter more has been seen.
-LearnOptions predictive();
-
 /// Forecasting a smooth series from its own past.
 SupervisedOptions forecasting();
 
@@ -35,7 +35,7 @@ struct Preset {
   std::string text;  ///< what it is, in a few words
   LearnOptions options;
 };
-/// All presets of learners, the standard one first.
+/// All presets of learners, the default one first.
 const std::vector<Preset>& all();
 /// Throws Error, naming the nearest, for a name that is none of them.
 const LearnOptions& by_name(std::string_view name);

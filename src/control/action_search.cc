@@ -43,7 +43,7 @@ ActionSearch::ActionSearch(Controller controller)
       exact_(controller_.greedy.maximiser == Maximiser::exact && !space().is_discrete() &&
              value_->is_piecewise_linear()),
       half_width_(exact_ && space().size() == 1
-                      ? 0.5 * controller_.greedy.smoothing * (space().upper[0] - space().lower[0])
+                      ? 0.5 * controller_.smoothing() * (space().upper[0] - space().lower[0])
                       : 0.0),
       z_(VectorXd::Zero(layout().size())),
       best_(VectorXd::Zero(layout().action_channels())) {
@@ -51,7 +51,7 @@ ActionSearch::ActionSearch(Controller controller)
   if (space().is_discrete()) {
     candidates_.setIdentity(channels, channels);
   } else {
-    candidates_.setZero(channels, controller_.greedy.candidates);
+    candidates_.setZero(channels, controller_.candidates());
   }
   values_.setZero(candidates_.cols());
   if (weights().size() == 0) controller_.weights.setZero(reservoir().features());

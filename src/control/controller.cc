@@ -8,12 +8,15 @@
 namespace waggle {
 
 void GreedyOptions::validate(const ActionSpace& space) const {
-  require(candidates >= 1, "candidates = {}: must be at least 1", candidates);
+  if (candidates) require(*candidates >= 1, "candidates = {}: must be at least 1", *candidates);
   if (candidate_spread) {
     require(*candidate_spread > 0.0 && std::isfinite(*candidate_spread),
             "candidate_spread = {}: must be positive and finite", *candidate_spread);
   }
-  require(smoothing >= 0.0 && smoothing <= 1.0, "smoothing = {}: must be in [0, 1]", smoothing);
+  if (smoothing) {
+    require(*smoothing >= 0.0 && *smoothing <= 1.0, "smoothing = {}: must be in [0, 1]",
+            *smoothing);
+  }
   require(space.is_bounded() || (candidate_spread && maximiser == Maximiser::sampled),
           "the actions are unbounded: give action bounds, or the sampled maximiser a "
           "candidate_spread to draw from a normal distribution");
@@ -21,6 +24,14 @@ void GreedyOptions::validate(const ActionSpace& space) const {
 
 const PredictiveNetwork* Controller::predictive() const {
   return dynamic_cast<const PredictiveNetwork*>(reservoir.get());
+}
+
+Eigen::Index Controller::candidates() const {
+  return greedy.candidates.value_or(predictive() != nullptr ? 8 : 100);
+}
+
+double Controller::smoothing() const {
+  return greedy.smoothing.value_or(predictive() != nullptr ? 0.0 : 0.3);
 }
 
 void Controller::validate() const {

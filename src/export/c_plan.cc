@@ -51,7 +51,7 @@ CPlan::CPlan(const Model& from, const ExportOptions& with, std::string files)
       sampled(!discrete && (!exact || layout.action_size > 1)),
       kinked(exact && (predictive != nullptr || is_rectified(network.activation()))),
       half_width(exact && layout.action_size == 1
-                     ? 0.5 * greedy.smoothing *
+                     ? 0.5 * from.controller.smoothing() *
                            (from.controller.actions.upper[0] - from.controller.actions.lower[0])
                      : 0.0) {}
 
@@ -122,7 +122,7 @@ Index CPlan::network_multiply_adds() const {
   const Index try_unit = 1 + (leaky ? 2 : 0);
   if (discrete) return (layout.choices + 1) * units * try_unit;
   const Index actions = layout.action_size;
-  const Index tries = 1 + (sampled ? greedy.candidates : 0) + (exact ? 1 : 0);
+  const Index tries = 1 + (sampled ? model.controller.candidates() : 0) + (exact ? 1 : 0);
   const Index searches = exact ? (sampled ? 3 * actions : 1) : 0;
   return tries * units * (try_unit + actions) +
          searches * units * (actions - 1 + 4 + (leaky ? 1 : 0));
@@ -154,7 +154,7 @@ Index CPlan::predictive_multiply_adds() const {
   const Index form = squares() ? 2 * actions * actions : 0;
   const Index try_all = try_heads + channels * (1 + knots()) + form;
   const Index search_all = search_heads + channels * (1 + knots()) + 4 * knots() + 2 * form;
-  const Index tries = discrete ? layout.choices : 1 + (sampled ? greedy.candidates : 0);
+  const Index tries = discrete ? layout.choices : 1 + (sampled ? model.controller.candidates() : 0);
   const Index searches = exact ? (sampled ? 3 * channels : 1) : 0;
   return count + tries * try_all + searches * search_all;
 }

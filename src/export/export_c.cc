@@ -72,7 +72,8 @@ class Exporter {
     constants_.add_text(plan_.discrete
                             ? fmt::format("  CHOICES = {}\n}};\n\n", plan_.layout.choices)
                             : fmt::format("  ACTIONS = {},\n  CANDIDATES = {}\n}};\n\n",
-                                          plan_.layout.action_size, plan_.greedy.candidates));
+                                          plan_.layout.action_size,
+                                          plan_.model.controller.candidates()));
     if (plan_.discrete) return;
     constants_.add_vector("lower", -inside(-plan_.model.controller.actions.lower));
     constants_.add_vector("upper", inside(plan_.model.controller.actions.upper));

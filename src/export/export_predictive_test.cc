@@ -24,14 +24,16 @@ using ExportPredictive = CFixture;
 FitOptions small() {
   FitOptions options;
   options.reservoir.units = 40;
-  options.sweeps = 5;
   options.predictive = PredictiveOptions{.frames = 2,
                                          .seen = 0,
                                          .dimensions = 4,
                                          .layer = 20,
                                          .dynamics = 20,
                                          .features = 60,
+                                         .sweeps = 5,
                                          .averaged = 1};
+  options.greedy.smoothing = 0.3;
+  options.confidence = false;  // some are given other features
   return options;
 }
 

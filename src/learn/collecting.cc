@@ -87,11 +87,11 @@ bool differs(const Trajectory& experience) {
 
 std::vector<Index> round_steps(const CollectOptions& options) {
   std::vector<Index> plan;
-  if (options.growth == 0.0) {
+  if (options.rounds) {
+    const int rounds = *options.rounds;
     // Whole rows for each round, the remainder spread over the first of them.
-    for (int round = 0; round < options.rounds; ++round) {
-      plan.push_back(options.steps / options.rounds +
-                     (round < options.steps % options.rounds ? 1 : 0));
+    for (int round = 0; round < rounds; ++round) {
+      plan.push_back(options.steps / rounds + (round < options.steps % rounds ? 1 : 0));
     }
     return plan;
   }

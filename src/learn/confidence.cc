@@ -4,14 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Cholesky>
-
 #include <waggle/random.h>
 
 #include "control/transitions.h"
 #include "core/check.h"
 #include "core/memory.h"
 #include "linalg/dense.h"
+#include "value/deviation.h"
 
 namespace waggle {
 
@@ -98,18 +97,7 @@ MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
       std::max(model.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
   system.diagonal().array() += ridge;
   gram.diagonal().array() += ridge;
-  const Eigen::LLT<MatrixXd> llt(gram);
-  if (llt.info() != Eigen::Success) return {};
-  // Cov = FFᵀ with F = σ (G + λI)⁻¹ M, MMᵀ = S + λI; the triangular factor R of Fᵀ has RᵀR = FFᵀ.
-  const linalg::LinearSolution solution = linalg::solve(std::move(system), llt.matrixL());
-  MatrixXd root = model.diagnostics.residual * solution.x.transpose();
-  if (!(solution.reciprocal_condition > 0.0 && root.allFinite())) return {};
-  MatrixXd factor = MatrixXd::Zero(n, n);
-  linalg::TriangularUpdate update(n);
-  update(factor, root);
-  factor.transposeInPlace();
-  if (!factor.allFinite()) return {};
-  return factor;
+  return deviation_factor(std::move(system), gram, model.diagnostics.residual);
 }
 
 }  // namespace waggle

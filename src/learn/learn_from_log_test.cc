@@ -5,6 +5,7 @@
 
 #include <waggle/bee_world.h>
 #include <waggle/learner.h>
+#include <waggle/presets.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"
@@ -14,6 +15,7 @@ namespace waggle {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 /// A random flight, in other units of nectar.
@@ -29,12 +31,52 @@ Trajectory flight_in(double unit, double offset, Index steps = 800) {
   return log;
 }
 
+/// A value on the memory itself, of one network.
+FitOptions direct_fit(Index units) {
+  FitOptions options = presets::direct().fit;
+  options.reservoir.units = units;
+  options.members = 1;
+  options.value.discount = 0.5;
+  return options;
+}
+
+TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
+  FitOptions options;
+  options.reservoir.units = 20;
+  options.value.discount = 0.5;
+  options.predictive = PredictiveOptions{.layer = 10, .dynamics = 10, .features = 20};
+  const EnvironmentSpec spec = BeeWorld().spec();
+  const Trajectory log = flight_in(1.0, 0.0);
+  const auto decisions = [&](double unit, double offset) {
+    const Trajectory seen = flight_in(unit, offset);
+    const Learnt learnt = learn_from_log(spec, seen, options);
+    EXPECT_TRUE(learnt.has_confidence());
+    GreedyPolicy policy = learnt.policy();
+    MatrixXd result(3, log.steps());
+    VectorXd action(1);
+    for (Index k = 0; k < log.steps(); ++k) {
+      Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
+      policy.act({.reward = seen.rewards()[k], .observation = {}}, draws, action);
+      result.col(k) << action[0], (policy.value() - offset / (1.0 - 0.5)) / unit,
+          learnt.standard_error(policy.state()) / unit;
+    }
+    return result;
+  };
+  const MatrixXd plain = decisions(1.0, 0.0);
+  EXPECT_EQ(decisions(0x1p-100, 0.0), plain);
+  EXPECT_EQ(decisions(0x1p20, 0.0), plain);
+  const MatrixXd raised = decisions(1.0, 1000.0);
+  EXPECT_LT((raised - plain).row(1).cwiseAbs().maxCoeff(), 1e-3);
+  EXPECT_LT((raised - plain).row(0).cwiseAbs().mean(), 1e-3);
+  EXPECT_LT((raised - plain).row(2).cwiseAbs().maxCoeff(), 1e-3);
+}
+
 TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   FitOptions options;
   options.reservoir.units = 10;
   options.value.discount = 0.5;
-  options.sweeps = 2;
-  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 3};
+  options.predictive =
+      PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .sweeps = 2, .averaged = 3};
   const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 300), options);
   const auto* network = dynamic_cast<const PredictiveNetwork*>(learnt.controller.reservoir.get());
   ASSERT_NE(network, nullptr);
@@ -45,10 +87,9 @@ TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
 }
 
 TEST(LearnFromLog, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
-  const FitOptions options{
-      .reservoir = {.units = 40, .seed = 3},
-      .members = 1,
-      .value = {.discount = 0.5, .solve = {.ridge = 1e-3, .scale = RidgeScale::relative}}};
+  FitOptions options = direct_fit(40);
+  options.reservoir.seed = 3;
+  options.value.solve = {.ridge = 1e-3, .scale = RidgeScale::relative};
   const EnvironmentSpec spec = BeeWorld().spec();
   const Learnt plain = learn_from_log(spec, flight_in(1.0, 0.0), options);
   const Index constant = plain.controller.reservoir->constant_feature();
@@ -95,8 +136,9 @@ TEST(LearnFromLog, TakesAMemoryOfYourOwn) {
   UniformPolicy random(countdown.spec().actions);
   const Trajectory log = simulation.run(random, {.steps = 600}).trajectory;
   const InputLayout layout = InputLayout::of(countdown.spec());
-  const FitOptions options{.value = {.discount = 0.8, .solve = {.ridge = 1e-10}, .washout = 1},
-                           .sweeps = 2};
+  FitOptions options = direct_fit(1);
+  options.value = {.discount = 0.8, .solve = {.ridge = 1e-10}, .washout = 1};
+  options.sweeps = 2;
   const Learnt learnt =
       learn_from_log(countdown.spec(), log, options,
                      {.reservoir = std::make_shared<toy::LastObservation>(6, layout.size())});
@@ -106,7 +148,7 @@ TEST(LearnFromLog, TakesAMemoryOfYourOwn) {
 }
 
 TEST(LearnFromLog, TellsHowFarItIsAndEndsWhenAsked) {
-  const FitOptions options{.reservoir = {.units = 20}, .members = 1, .value = {.discount = 0.5}};
+  const FitOptions options = direct_fit(20);
   const EnvironmentSpec spec = BeeWorld().spec();
   const Trajectory log = flight_in(1.0, 0.0);
   int sweeps = 0;
@@ -127,7 +169,9 @@ TEST(LearnFromLog, TellsHowFarItIsAndEndsWhenAsked) {
 
 TEST(LearnFromLog, ValuesThatNoRewardCanGiveAreSaid) {
   // One sweep on a discount of 50 steps ahead, from a log of a random flight: far too high.
-  const FitOptions options{.reservoir = {.units = 50}, .members = 1, .sweeps = 1};
+  FitOptions options = direct_fit(50);
+  options.value.discount = 0.98;
+  options.sweeps = 1;
   const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 2000), options);
   ASSERT_FALSE(learnt.warnings.empty());
   EXPECT_NE(learnt.warnings.back().find("but rewards from"), std::string::npos);

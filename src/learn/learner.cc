@@ -49,12 +49,32 @@ double divergence_limit(const ChannelRanges& ranges, Index action_size) {
   return 100.0 * std::max(largest, 1e-300);
 }
 
+/// What counts only for a value on the memory itself is not to be changed in vain.
+void require_unused(const FitOptions& fit) {
+  const FitOptions usual;
+  const auto require_usual = [](const char* name, bool is_usual) {
+    require(is_usual,
+            "{} counts only for a value on the memory itself: leave it out, or start from the "
+            "preset direct",
+            name);
+  };
+  require_usual("members", fit.members == usual.members);
+  require_usual("sweeps", fit.sweeps == usual.sweeps);
+  require_usual("reweight", fit.reweight == usual.reweight);
+  require_usual("value.method", fit.value.method == usual.value.method);
+  require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
+}
+
 class Learner {
  public:
-  Learner(const EnvironmentSpec& spec, const LearnOptions& options, const LearnWith& with)
-      : options_(options), with_(with) {
+  /// Acts, if it is told how to collect experience; else it learns from a log.
+  Learner(const EnvironmentSpec& spec, const FitOptions& fit,
+          const std::optional<CollectOptions>& collect, const LearnWith& with)
+      : options_{fit, collect.value_or(CollectOptions{})}, with_(with) {
+    const LearnOptions& options = options_;
     options.validate();
     result_.options = options.fit;
+    result_.collected = collect;
     result_.environment = spec;
     result_.experience = Trajectory(spec.actions.size(), spec.observation_size());
     result_.controller = {.reservoir = nullptr,
@@ -65,7 +85,8 @@ class Learner {
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
     if (predictive()) {
-      fitter_.emplace(result_.controller.layout, options.fit);
+      require_unused(options.fit);
+      fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
     } else if (!with.reservoir && !needs_input_bound()) {
       draw();
     }
@@ -73,7 +94,7 @@ class Learner {
     const ActionSpace checked =
         needs_no_bounds(options) ? spec.actions : with_some_bounds(spec.actions);
     options.fit.greedy.validate(checked);
-    options.collect.exploration.validate(checked);
+    Exploration(options.collect.exploration).validate(checked);
     if (options.collect.final_exploration) options.collect.final_exploration->validate(checked);
     if (options.fit.sweeps > 0 || options.collect.final_sweeps > 0) {
       PolicyIterationOptions{.value = options.fit.value}.validate();
@@ -147,8 +168,8 @@ class Learner {
     experience.set_rows(result_.provenance.rows);
     experience.keep();
     judge_values(experience);
-    if (!options_.fit.confidence || predictive()) return;
-    result_.deviation_factor = deviation_factor(result_, experience);
+    if (!options_.fit.confidence) return;
+    if (!predictive()) result_.deviation_factor = deviation_factor(result_, experience);
     if (!result_.has_confidence()) {
       result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
     }
@@ -310,9 +331,8 @@ class Learner {
 
 Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options,
              const LearnWith& with) {
-  Learner learner(simulation.spec(), options, with);
+  Learner learner(simulation.spec(), options.fit, options.collect, with);
   Learnt& learnt = learner.result();
-  learnt.collected = options.collect;
   learnt.provenance.sources = {simulation.spec().name};
   const std::vector<Index> plan = round_steps(options.collect);
   const int rounds = static_cast<int>(plan.size());
@@ -363,7 +383,7 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
 
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
                       const LearnWith& with) {
-  Learner learner(spec, {.fit = options}, with);
+  Learner learner(spec, options, std::nullopt, with);
   Learnt& learnt = learner.result();
   learnt.rounds.emplace_back();
   learner.fit(log, true);

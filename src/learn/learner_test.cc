@@ -52,10 +52,9 @@ TEST(Learner, FliesFarBetterThanAtRandom) {
   options.fit.value.discount = 0.5;
   options.collect.steps = 1500;
   const Outcome outcome = fly(1, options);
-  // Its experience is a random flight: 1.01 here, 0.9 to 1.1 elsewhere. The optimum has 1.631, and
-  // what was learnt 1.53.
-  const double by_chance = outcome.learnt.experience.rewards().mean();
-  EXPECT_NEAR(by_chance, 1.0, 0.1);
+  // A random flight has about 1, the first quarter of its experience 1.14; the optimum 1.631.
+  const double by_chance = outcome.learnt.experience.rewards().head(375).mean();
+  EXPECT_NEAR(by_chance, 1.0, 0.2);
   EXPECT_GT(outcome.improved.trajectory.rewards().mean(), by_chance + 0.7 * (1.631 - by_chance));
 }
 
@@ -205,7 +204,7 @@ TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   options.collect.greedy_rounds = 0;
   options.collect.final_exploration = Exploration{};
   const VectorXd fading = moves();
-  options.collect.exploration = {};
+  options.collect.exploration = {.epsilon = 0.0, .noise = 0.0, .held = false};
   options.collect.final_exploration = Exploration{.epsilon = 1.0};
   const VectorXd growing = moves();
   options.collect.final_exploration.reset();

@@ -76,14 +76,15 @@ void FitOptions::validate() const {
 }
 
 void CollectOptions::validate() const {
-  require(rounds >= 1, "rounds = {}: must be at least 1", rounds);
-  require(steps >= rounds, "steps = {}: must be at least 1 for each of {} rounds", steps, rounds);
-  require(growth >= 0.0 && std::isfinite(growth), "growth = {}: must be finite and not negative",
-          growth);
+  const int equal = rounds.value_or(1);
+  require(equal >= 1, "rounds = {}: must be at least 1", equal);
+  require(steps >= equal, "steps = {}: must be at least 1 for each of {} rounds", steps, equal);
+  require(rounds || (growth > 0.0 && std::isfinite(growth)),
+          "growth = {}: must be positive and finite, or rounds be given", growth);
   require(first_steps >= 1, "first_steps = {}: must be at least 1", first_steps);
   require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
-  require(greedy_rounds >= 0 && greedy_rounds < rounds,
-          "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, rounds);
+  require(greedy_rounds >= 0 && (!rounds || greedy_rounds < equal),
+          "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, equal);
   require(optimism >= 0.0 && std::isfinite(optimism),
           "optimism = {}: must be finite and not negative", optimism);
 }
@@ -93,16 +94,39 @@ GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
   return GreedyPolicy(controller, exploration, start == Start::fresh ? VectorXd() : state);
 }
 
-double Model::standard_error(const Ref<const VectorXd>& x) const {
-  require(has_confidence(), "model: it was made without confidence");
-  const Index n = deviation_factor.rows();
-  require(x.size() == n, "model: a state of size {}, must be {}", x.size(), n);
+namespace {
+
+/// ‖Lᵀφ‖ for a lower triangular L.
+double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
+  const Index n = factor.rows();
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
-    const double part = deviation_factor.col(i).tail(n - i).dot(x.tail(n - i));
+    const double part = factor.col(i).tail(n - i).dot(phi.tail(n - i));
     sum += part * part;
   }
   return std::sqrt(sum);
+}
+
+}  // namespace
+
+double Model::standard_error(const Ref<const VectorXd>& x) const {
+  require(has_confidence(), "model: it was made without confidence");
+  const Index units = controller.reservoir->units();
+  require(x.size() == units, "model: a state of size {}, must be {}", x.size(), units);
+  if (controller.network() != nullptr) return length(deviation_factor, x);  // its features are x
+  Eigen::MatrixXd phi(deviation_size(), 1);
+  if (const PredictiveNetwork* network = controller.predictive()) {
+    const PredictiveHead& head = network->heads().back();
+    head.write_features(x.segment(units - 1 - head.after(), head.after()), phi);
+  } else {
+    controller.reservoir->map_features(x, phi);
+  }
+  return length(deviation_factor, phi.col(0));
+}
+
+Index Model::deviation_size() const {
+  const PredictiveNetwork* network = controller.predictive();
+  return network != nullptr ? network->heads().back().features() : controller.reservoir->features();
 }
 
 void Model::validate() const {
@@ -117,9 +141,9 @@ void Model::validate() const {
   if (collected) collected->validate();
   require(!improvement || improvement->sweeps >= 0, "improvement: {} sweeps, must not be negative",
           improvement ? improvement->sweeps : 0);
-  require(controller.greedy.candidates <= kMostCandidates, "candidates = {}: must be at most {}",
-          controller.greedy.candidates, kMostCandidates);
   require(usable(), "model: there is no reservoir");
+  require(controller.candidates() <= kMostCandidates, "candidates = {}: must be at most {}",
+          controller.candidates(), kMostCandidates);
   const ReservoirSystem& reservoir = *controller.reservoir;
   const Index channels = InputLayout::of(environment).size();
   require(reservoir.inputs() == channels, "network: {} inputs, the environment has {} channels",
@@ -134,9 +158,10 @@ void Model::validate() const {
   }
   require_vector("state", state, reservoir.units());
   if (has_confidence()) {
-    require(deviation_factor.rows() == n && deviation_factor.cols() == n,
+    const Index size = deviation_size();
+    require(deviation_factor.rows() == size && deviation_factor.cols() == size,
             "deviation factor: {} × {}, must be {} × {}", deviation_factor.rows(),
-            deviation_factor.cols(), n, n);
+            deviation_factor.cols(), size, size);
     require_finite("deviation factor", deviation_factor);
   }
   if (predictions) require_predictions(*predictions);

@@ -81,8 +81,8 @@ std::vector<bool> continuations(const Transitions& transitions,
 
 }  // namespace
 
-PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options)
-    : layout_(layout), options_(options) {
+PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts)
+    : layout_(layout), options_(options), acts_(acts) {
   options.predictive->validate();
   drawn_.emplace(options.reservoir, layout.size(), 1);
 }
@@ -271,8 +271,10 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   iteration.ridge = options.value_ridge;
   if (!fits_.empty()) iteration.last_ridge = diagnostics_.ridge;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
+  iteration.caution = acts_ || ends_well(steps, iteration.discount) ? 0.0 : options.caution;
   iteration.bounds = possible_values(steps, iteration.discount);
-  iteration.sweeps = std::max(1, options_.sweeps);
+  iteration.sweeps = options.sweeps;
+  iteration.confidence = judge && options_.confidence;
   FittedIteration found =
       iterate_value(steps, head, actions, last_values(transitions), iteration, go_on);
   keep(std::move(head), transitions, summary.rows, std::move(found));
@@ -298,6 +300,7 @@ void PredictiveFitter::keep(PredictiveHead head, const Transitions& transitions,
   head.bends *= rewards_.unit;
   found.weights *= rewards_.unit;
   found.weights[0] += lasting;
+  deviation_ = rewards_.unit * found.deviation;
   value_ = VectorXd::Constant(rows, rewards_.unit * found.next_value.mean() + lasting);
   for (Index i = 0; i < found.next_value.size(); ++i) {
     value_[transitions.rows[static_cast<std::size_t>(i)] + 1] =
@@ -340,6 +343,7 @@ void PredictiveFitter::fill(Model& model) const {
   model.options.predictive->seen = remembered_->memory().seen();
   model.scaling = scaling_;
   model.diagnostics = diagnostics_;
+  model.deviation_factor = deviation_;
   model.improvement = Improvement{
       sweeps_, converged_ ? PolicyIterationEnd::fixed_point : PolicyIterationEnd::stopped};
   // Not known before the last fit.

@@ -21,8 +21,8 @@ namespace waggle {
 /// last few fits are averaged.
 class PredictiveFitter {
  public:
-  /// Throws Error for bad options.
-  PredictiveFitter(const InputLayout& layout, const FitOptions& options);
+  /// `acts`: what is found is acted on, so that its errors will show. Throws Error for bad options.
+  PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts);
 
   /// Fits to all there is. `experience` begins with the rows of the last call; `random_rows` says
   /// whose actions were random, rows beyond it count as such. False from `go_on` asks for the end;
@@ -61,6 +61,7 @@ class PredictiveFitter {
 
   InputLayout layout_;
   FitOptions options_;
+  bool acts_;
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
   RewardScale rewards_;             // of the fit that is made
@@ -83,6 +84,7 @@ class PredictiveFitter {
   Eigen::VectorXd value_;   // V at every row, as last found
   Eigen::VectorXd state_;   // after the last row: memory and the action's channels
   FitDiagnostics diagnostics_;
+  Eigen::MatrixXd deviation_;  // of the last fit's weights, if it was judged
   PredictionQuality quality_;
   int sweeps_ = 0;
   bool converged_ = false;

@@ -5,10 +5,19 @@
 
 namespace waggle::presets {
 
-LearnOptions standard() { return {}; }
+LearnOptions predictive() { return {}; }
+
+LearnOptions direct() {
+  LearnOptions options;
+  options.fit.predictive = std::nullopt;
+  options.collect.steps = 2000;
+  options.collect.rounds = 1;
+  options.collect.exploration = {.epsilon = 0.0, .noise = 0.0, .held = false};
+  return options;
+}
 
 LearnOptions paper() {
-  LearnOptions options;
+  LearnOptions options = direct();
   FitOptions& fit = options.fit;
   fit.members = 1;
   fit.standardise = false;
@@ -73,19 +82,7 @@ LearnOptions iterated_noisy() {
   fit.greedy.smoothing = 0.2;    // a jagged value makes actions scatter
   options.collect.greedy_rounds = 0;
   options.collect.final_sweeps = 4;
-  options.collect.exploration = {.epsilon = 0.0, .noise = 0.5};
-  return options;
-}
-
-LearnOptions predictive() {
-  LearnOptions options;
-  options.fit.predictive.emplace();
-  options.fit.sweeps = 8;
-  options.fit.greedy.smoothing = 0.0;
-  options.fit.greedy.candidates = 8;  // where the search along each number of an action starts
-  options.collect.steps = 10'000;
-  options.collect.growth = 0.25;
-  options.collect.exploration = {.epsilon = 0.1, .noise = 0.0, .held = true};
+  options.collect.exploration = {.epsilon = 0.0, .noise = 0.5, .held = false};
   return options;
 }
 
@@ -109,11 +106,11 @@ const std::vector<Preset>& all() {
     const auto add = [&list](const char* name, const char* text, const LearnOptions& options) {
       list.push_back({name, text, options});
     };
-    add("standard", "what serves most problems", standard());
+    add("predictive", "what serves most problems: a value on predictive states", predictive());
+    add("direct", "a value on the memory itself", direct());
     add("paper", "the paper's recipe to the letter", paper());
     add("iterated", "in rounds of acting and learning", iterated());
     add("iterated-noisy", "the same for much noise and short memory", iterated_noisy());
-    add("predictive", "predictive states, for systems of which little is seen", predictive());
     return list;
   }();
   return presets;

@@ -238,6 +238,7 @@ Model from_content(const Safetensors& content) {
     model.predictions = std::move(read.predictions);
   } else {
     model.controller.reservoir = std::make_shared<const EchoStateNetwork>(std::move(network));
+    model.options.predictive.reset();  // older files do not know of it
   }
   if (tensors.has("scaling.mean")) {
     model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
@@ -254,7 +255,7 @@ Model from_content(const Safetensors& content) {
     model.improvement = from_json<Improvement>(improvement->second, "improvement");
   }
   if (tensors.has("readout.deviation_factor")) {
-    const Index n = model.controller.reservoir->features();
+    const Index n = model.deviation_size();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
   }
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),

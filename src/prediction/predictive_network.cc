@@ -35,6 +35,8 @@ void PredictiveOptions::validate() const {
   require_count("dynamics", dynamics, 1);
   require_count("features", features, 1);
   require(squared >= 0 && squared <= 100, "squared = {}: must be in [0, 100]", squared);
+  require(caution >= 0.0 && caution <= 100.0, "caution = {}: must be in [0, 100]", caution);
+  require(sweeps >= 1 && sweeps <= 100'000, "sweeps = {}: must be in [1, 100000]", sweeps);
   require(averaged >= 1 && averaged <= 100, "averaged = {}: must be in [1, 100]", averaged);
   require(value_rows >= 1, "value_rows = {}: must be at least 1", value_rows);
 }

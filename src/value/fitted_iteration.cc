@@ -8,6 +8,7 @@
 
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
+#include "value/deviation.h"
 
 namespace waggle {
 
@@ -191,9 +192,10 @@ VectorXd row_scale(const Eigen::Ref<const MatrixXd>& predictions) {
 /// The regression of targets on (1, u, features of u), and the values of the actions held.
 class ValueRegression {
  public:
-  ValueRegression(const ValueSteps& steps, const PredictiveHead& head)
+  ValueRegression(const ValueSteps& steps, const PredictiveHead& head, double caution)
       : steps_(steps),
         head_(head),
+        caution_(steps.rows() > 8 * kBlock ? caution : 0.0),  // else there are no two halves
         block_(head.features(), 8 * kBlock),
         phi_(block_.rows(), steps.rows()),
         phi_next_(block_.rows(), steps.rows()) {
@@ -217,7 +219,13 @@ class ValueRegression {
     const Index used = columns(choice.products);
     solver_.emplace(ridged((grams_[0] + grams_[1]).topLeftCorner(used, used), choice.ridge));
     used_ = used;
+    ridge_ = choice.ridge;
+    if (!is_cautious()) return;
+    for (int half = 0; half < 2; ++half) {
+      halves_[half].solver.emplace(ridged(grams_[half].topLeftCorner(used, used), choice.ridge));
+    }
   }
+  bool is_cautious() const { return caution_ > 0.0; }
 
   /// The largest ridge whose error on one half, fitted to the other, is near the least; with
   /// products only if that error is much less with them than without: they grow fastest where
@@ -274,6 +282,7 @@ class ValueRegression {
     weights.head(used_) = solver_->solve(cross.head(used_).cast<double>());
     const VectorXf left = centred - phi_.transpose() * weights.cast<float>();
     weights[0] += mean;
+    if (is_cautious()) fit_halves(centred, mean);
     return left.norm() / std::sqrt(static_cast<double>(target.size()));
   }
 
@@ -289,15 +298,56 @@ class ValueRegression {
     rewards_.resize(steps_.rows());
     for (Index i = 0; i < steps_.rows(); ++i) rewards_[i] = search.reward(i);
   }
-  /// Q of them.
+  /// Q of them, by the weights or with caution.
   void next_values(const VectorXd& weights, VectorXd& value) const {
-    VectorXf rest = weights.cast<float>();
-    rest[0] = 0.0F;
-    value = (phi_next_.transpose() * rest).cast<double>();
-    value.array() += rewards_.array() + weights[0];
+    if (!is_cautious()) {
+      value = values_by(weights);
+      return;
+    }
+    const VectorXd first = values_by(halves_[0].weights);
+    const VectorXd second = values_by(halves_[1].weights);
+    value = 0.5 * (first + second) - caution_ * (first - second).cwiseAbs();
+  }
+
+  /// L with LLᵀ = Cov(W), where targets scatter by σ: of the fixed point at the actions held.
+  MatrixXd deviation(double discount, double sigma) const {
+    const MatrixXd gram = ridged((grams_[0] + grams_[1]).topLeftCorner(used_, used_), ridge_);
+    VectorXf follows = scale_.cast<float>();
+    for (Index i = 0; i < steps_.rows(); ++i) {
+      if (steps_.terminated[static_cast<std::size_t>(i)]) follows[i] = 0.0F;
+    }
+    const MatrixXf next = phi_next_.topRows(used_) * follows.asDiagonal();
+    const MatrixXd cross = (phi_.topRows(used_) * next.transpose()).cast<double>();
+    const MatrixXd factor = deviation_factor(gram - discount * cross, gram, sigma);
+    if (factor.size() == 0) return {};
+    MatrixXd result = MatrixXd::Zero(phi_.rows(), phi_.rows());
+    result.topLeftCorner(used_, used_) = factor;
+    return result;
   }
 
  private:
+  void fit_halves(const VectorXf& centred, double mean) {
+    VectorXf cross[2] = {VectorXf::Zero(used_), VectorXf::Zero(used_)};
+    for (Index from = 0; from < steps_.rows(); from += block_.cols()) {
+      const Index count = std::min(block_.cols(), steps_.rows() - from);
+      cross[half_of(from)].noalias() +=
+          phi_.block(0, from, used_, count) * centred.segment(from, count);
+    }
+    for (int half = 0; half < 2; ++half) {
+      VectorXd& weights = halves_[half].weights;
+      weights.setZero(phi_.rows());
+      weights.head(used_) = halves_[half].solver->solve(cross[half].cast<double>());
+      weights[0] += mean;
+    }
+  }
+  VectorXd values_by(const VectorXd& weights) const {
+    VectorXf rest = weights.cast<float>();
+    rest[0] = 0.0F;
+    VectorXd values = (phi_next_.transpose() * rest).cast<double>();
+    values.array() += rewards_.array() + weights[0];
+    return values;
+  }
+
   static constexpr double kRidges[] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0};
   static constexpr double kNearLeast = 1.01;
   static constexpr double kLess = 0.98;
@@ -325,11 +375,18 @@ class ValueRegression {
 
   const ValueSteps& steps_;
   const PredictiveHead& head_;
+  double caution_;
   MatrixXd block_;
   MatrixXf phi_, phi_next_;  // read again and again: single precision
   MatrixXd grams_[2];        // of alternate blocks of rows
   std::optional<linalg::PositiveSolver> solver_;
-  Index used_ = 0;    // features it is for
+  struct Half {
+    std::optional<linalg::PositiveSolver> solver;
+    VectorXd weights;
+  };
+  Half halves_[2];  // the same fit to one half of the rows each, for caution
+  Index used_ = 0;  // features they are for
+  double ridge_ = 0.0;
   VectorXd rewards_;  // r̂ of the actions held
   VectorXd scale_;    // square root of what a row counts
 };
@@ -350,12 +407,24 @@ ValueRange possible_values(const ValueSteps& steps, double discount) {
   return range;
 }
 
+bool ends_well(const ValueSteps& steps, double discount) {
+  double sums[2] = {0.0, 0.0};
+  double counts[2] = {0.0, 0.0};
+  for (Index i = 0; i < steps.rows(); ++i) {
+    const bool last = steps.terminated[static_cast<std::size_t>(i)];
+    sums[last] += steps.reward[i];
+    counts[last] += 1.0;
+  }
+  if (counts[1] == 0.0) return false;
+  return counts[0] == 0.0 || sums[1] / counts[1] > sums[0] / counts[0] / (1.0 - discount);
+}
+
 FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,
                               const ActionSpace& actions, VectorXd start,
                               const FittedIterationOptions& options,
                               const std::function<bool()>& go_on) {
   const Index rows = steps.rows();
-  ValueRegression regression(steps, head);
+  ValueRegression regression(steps, head, options.caution);
   FittedIteration result;
   result.ridge = options.ridge.value_or(kFirstRidge);
   regression.set({result.ridge, true});
@@ -395,6 +464,8 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     }
     fit();
     search(result.weights, spacing, value);
+    regression.set_next(search);
+    if (regression.is_cautious()) regression.next_values(result.weights, value);
     clip();
     spacing = std::max(0.5 * spacing, 1.0 / 64.0);
     ++result.sweeps;
@@ -403,7 +474,6 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
       result.converged = true;
       break;
     }
-    regression.set_next(search);
     for (int k = 0; k < options.evaluations; ++k) {
       fit();
       regression.next_values(result.weights, value);
@@ -411,6 +481,9 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     }
   }
   if (result.weights.size() == 0) fit();
+  if (options.confidence && result.sweeps > 0) {
+    result.deviation = regression.deviation(options.discount, result.residual);
+  }
   return result;
 }
 

@@ -33,6 +33,10 @@ struct ValueSteps {
 /// on, at most one of those that ended it. There must be a step.
 ValueRange possible_values(const ValueSteps& steps, double discount);
 
+/// Whether to end an episode was worth more, in the mean, than to go on as usual: what is looked
+/// for then is seldom seen.
+bool ends_well(const ValueSteps& steps, double discount);
+
 struct FittedIterationOptions {
   double discount = 0.98;
   /// Relative to the mean squared feature. Not given: the largest whose cross-validated error is
@@ -43,15 +47,20 @@ struct FittedIterationOptions {
   /// λ of λ-returns in [0, 1]: how much of the target is what happened next instead of what the
   /// best action is thought to be worth, along steps that were not random.
   double trace = 0.0;
+  /// ≥ 0. Where nothing else can be tried, what is not known is not to be hoped for: V' is the mean
+  /// of what two fits, each to half of the rows, make of it, less this times their difference.
+  double caution = 0.0;
   ValueRange bounds = {};   ///< that values are clipped to
   int sweeps = 8;           ///< searches for the best action, at most
   int evaluations = 6;      ///< of the actions found, after each
   double tolerance = 1e-3;  ///< done when values change by less, relative to their size
+  bool confidence = false;  ///< find out how sure the weights are
 };
 
 struct FittedIteration {
   Eigen::VectorXd weights;     ///< of (1, u, features of u)
   Eigen::VectorXd next_value;  ///< max_a Q at k+1, clipped; 0 where nothing follows
+  Eigen::MatrixXd deviation;   ///< L with LLᵀ = Cov(W), if asked for; see deviation.h
   double ridge = 0.0;          ///< as given or chosen
   double residual = 0.0;       ///< root mean square of r + γ max Q' − Q
   int sweeps = 0;
@@ -60,7 +69,9 @@ struct FittedIteration {
 
 /// Fitted iteration of Q(h, a) = r̂ + Wᵀ(1, u, features(u)):
 ///
-///     W ← (ΦᵀΦ + Λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped
+///     W ← (ΦᵀΦ + Λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped; or, with caution, of
+///     the
+///                                            best action as two halves of the rows agree on it
 ///
 /// One factorisation serves all sweeps. After each search the actions found are held for some
 /// evaluations, which cost a product each. `start` is V' to begin with. `go_on`, if given, is asked

@@ -269,5 +269,82 @@ TEST(FittedIteration, NumbersOfAnActionActTogether) {
   EXPECT_LT(found.next_value.maxCoeff(), 0.05);
 }
 
+TEST(FittedIteration, AnEndIsWellIfItIsWorthMoreThanGoingOn) {
+  ValueSteps steps;
+  steps.after.setZero(1, 4);
+  steps.reward = Eigen::Vector4d(-1.0, -1.0, 0.0, -1.0);
+  steps.terminated = {false, false, true, false};
+  EXPECT_TRUE(ends_well(steps, 0.9));
+  steps.reward << 1.0, 1.0, 1.0, 1.0;  // it could have gone on
+  EXPECT_FALSE(ends_well(steps, 0.9));
+  steps.reward << 1.0, 1.0, 11.0, 1.0;  // more than ten steps are worth
+  EXPECT_TRUE(ends_well(steps, 0.9));
+  EXPECT_FALSE(ends_well(steps, 0.95));
+  steps.terminated.assign(4, false);
+  EXPECT_FALSE(ends_well(steps, 0.9));
+  steps.terminated.assign(4, true);
+  EXPECT_TRUE(ends_well(steps, 0.9));
+}
+
+TEST(FittedIteration, CautionTakesOffWhatTheHalvesDoNotAgreeOn) {
+  const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
+  const PredictiveHead head = bends(41);
+  ValueSteps steps = steps_of(actions, 4096, false);
+  const auto mean_value = [&](double caution) {
+    const FittedIteration found = iterate_value(
+        steps, head, actions, VectorXd::Zero(steps.rows()),
+        {.discount = 0.8, .ridge = 1e-6, .caution = caution, .bounds = {-20.0, 20.0}});
+    return found.next_value.mean();
+  };
+  // Where there is no noise, they agree.
+  EXPECT_NEAR(mean_value(1.0), mean_value(0.0), 0.01);
+  // Where there is, the more caution the less.
+  for (Index k = 0; k < steps.rows(); ++k) {
+    steps.reward[k] += Random(2).at(Purpose::user, static_cast<std::uint64_t>(k)).normal();
+  }
+  const double bold = mean_value(0.0);
+  const double half = mean_value(0.5);
+  const double full = mean_value(1.0);
+  EXPECT_LT(half, bold - 0.05);
+  EXPECT_LT(full, half - 0.05);
+}
+
+TEST(FittedIteration, SaysHowSureItIs) {
+  // W of one constant action is linear in the rewards: its scatter over draws of their noise is
+  // what is to be said of it from one of them.
+  const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
+  const PredictiveHead head = bends(9);
+  const ValueSteps plain = steps_of(actions, 1500, false);
+  const auto value_and_error = [&](std::uint64_t draw) {
+    ValueSteps steps = plain;
+    for (Index k = 0; k < steps.rows(); ++k) {
+      steps.next(1, k) = 0.0;  // whatever is done
+      Draws draws = Random(draw).at(Purpose::user, static_cast<std::uint64_t>(k));
+      steps.reward[k] += 0.5 * draws.normal();
+    }
+    const FittedIteration found = iterate_value(steps, head, actions, VectorXd::Zero(steps.rows()),
+                                                {.discount = 0.8,
+                                                 .ridge = 1e-9,
+                                                 .bounds = {-100.0, 100.0},
+                                                 .sweeps = 30,
+                                                 .tolerance = 1e-9,
+                                                 .confidence = true});
+    MatrixXd phi(head.features(), 1);
+    head.write_features(MatrixXd::Constant(1, 1, 0.4), phi);
+    return std::pair(found.weights.dot(phi.col(0)), (found.deviation.transpose() * phi).norm());
+  };
+  double sum = 0.0, squares = 0.0, said = 0.0;
+  const int draws = 60;
+  for (int i = 0; i < draws; ++i) {
+    const auto [value, error] = value_and_error(static_cast<std::uint64_t>(10 + i));
+    sum += value / draws;
+    squares += value * value / draws;
+    said += error / draws;
+  }
+  const double scatter = std::sqrt(squares - sum * sum);
+  EXPECT_GT(said, 0.75 * scatter);
+  EXPECT_LT(said, 1.35 * scatter);
+}
+
 }  // namespace
 }  // namespace waggle

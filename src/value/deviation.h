@@ -1,0 +1,12 @@
+#pragma once
+
+#include <Eigen/Core>
+
+namespace waggle {
+
+/// The lower triangular L with LLᵀ = Cov(W) = σ² G⁻¹ S G⁻ᵀ, of weights W = G⁻¹ Σ φ t whose targets
+/// scatter by σ, for S = Σ φφᵀ; both with their ridge. Empty if that is too ill-conditioned to say.
+Eigen::MatrixXd deviation_factor(Eigen::MatrixXd system, const Eigen::MatrixXd& gram,
+                                 double deviation);
+
+}  // namespace waggle
