@@ -11,6 +11,7 @@
 #include "bind.h"
 #include "core/check.h"
 #include "options.h"
+#include "python_reservoir.h"
 
 namespace waggle::python {
 
@@ -25,9 +26,15 @@ Held::Held(Learnt learnt) : learnt_(std::move(learnt)) {
 
 Held::Held(Model model) : Held(Learnt{std::move(model), Trajectory(1, 0), {}}) {}
 
+void Held::forget() {
+  group_.reset();
+  learnt_.controller.reservoir.reset();
+}
+
 Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, const double* rewards,
                             const State* state, const bool* starts) {
   const Controller& controller = learnt_.controller;
+  require(learnt_.usable(), "the controller is no more");
   const InputLayout& layout = controller.layout;
   const Index copies = observations.cols();
   require(observations.rows() == layout.observation_size, "an observation of size {}, must be {}",
@@ -161,6 +168,27 @@ nb::tuple experience(const Held& held) {
                         to_numpy(std::move(ends)));
 }
 
+/// A memory in Python may know, through its globals, the controller that has it: the garbage
+/// collector has to see that way to find out that nobody else knows either.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<PyObject*>(Py_TYPE(self)));
+  if (!nb::inst_ready(self)) return 0;
+  const Learnt& learnt = nb::inst_ptr<Held>(self)->learnt();
+  if (const auto* own = dynamic_cast<const PythonReservoir*>(learnt.controller.reservoir.get())) {
+    Py_VISIT(own->function());
+  }
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Held>(self)->forget();
+  return 0;
+}
+
+PyType_Slot held_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                            {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                            {0, nullptr}};
+
 }  // namespace
 
 void bind_controller(nb::module_& m) {
@@ -186,7 +214,8 @@ void bind_controller(nb::module_& m) {
         new (&state) State(std::move(read));
       });
 
-  nb::class_<Held>(m, "Model", "A learnt controller, as the package's Controller wraps it.")
+  nb::class_<Held>(m, "Model", nb::type_slots(held_slots),
+                   "A learnt controller, as the package's Controller wraps it.")
       .def_static(
           "load",
           [](const std::string& path) {

@@ -25,6 +25,9 @@ class Held {
   const Learnt& learnt() const { return learnt_; }
   Learnt& learnt() { return learnt_; }
 
+  /// Lets go of the memory; nothing may be asked of it then.
+  void forget();
+
   struct Decision {
     Eigen::MatrixXd actions;  ///< a column for each copy
     State state;

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -21,14 +23,15 @@ namespace {
 /// A built-in environment, its seed and its clock.
 class BuiltIn {
  public:
-  BuiltIn(const std::string& name, const nb::dict& given)
-      : problem_(make_problem(name,
-                              [&](const auto& entry) {
-                                typename std::decay_t<decltype(entry)>::Options options;
-                                apply_options(given, options, {});
-                                return entry.make(options);
-                              })),
-        spec_(problem_.environment->spec()) {}
+  BuiltIn(const std::string& name, const nb::dict& given) {
+    problem_ = make_problem(name, [&](const auto& entry) {
+      typename std::decay_t<decltype(entry)>::Options options;
+      apply_options(given, options, {});
+      make_ = [entry, options] { return entry.make(options); };
+      return make_();
+    });
+    spec_ = problem_.environment->spec();
+  }
 
   nb::dict spec() const {
     nb::dict result = nb::cast<nb::dict>(to_python(to_json(spec_)));
@@ -38,6 +41,7 @@ class BuiltIn {
     return result;
   }
   nb::tuple reset(std::uint64_t seed) {
+    problem_ = make_();  // so that an episode depends on its seed and on none before it
     random_ = Random(seed);
     clock_ = 0;
     percept_ = {};
@@ -72,6 +76,7 @@ class BuiltIn {
                           percept_.terminated, percept_.truncated);
   }
 
+  std::function<ControlProblem()> make_;
   ControlProblem problem_;
   EnvironmentSpec spec_;
   Random random_{0};

@@ -17,6 +17,7 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "options.h"
+#include "python_reservoir.h"
 
 namespace waggle::python {
 
@@ -24,7 +25,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::Ref;
 using Eigen::VectorXd;
-using namespace nb::literals;
 
 namespace {
 
@@ -180,46 +180,6 @@ class PythonEnvironment final : public Environment {
 
  private:
   Buffers& buffers_;
-};
-
-/// A memory written in Python: step(x, z) returns the next x.
-class PythonReservoir final : public ReservoirSystem {
- public:
-  PythonReservoir(nb::object step, Index units, Index inputs)
-      : step_(std::move(step)), units_(units), inputs_(inputs) {
-    require(units >= 1, "units = {}: must be at least 1", units);
-  }
-  PythonReservoir(const PythonReservoir&) = delete;
-  PythonReservoir& operator=(const PythonReservoir&) = delete;
-  ~PythonReservoir() override {
-    const nb::gil_scoped_acquire acquire;
-    step_.reset();
-  }
-
-  Index units() const override { return units_; }
-  Index inputs() const override { return inputs_; }
-  void step(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,
-            Ref<VectorXd> next) const override {
-    const nb::gil_scoped_acquire acquire;
-    const nb::object result = step_(to_numpy(VectorXd(x)), to_numpy(VectorXd(z)));
-    Numbers numbers;
-    if (!nb::try_cast(result, numbers)) {
-      const nb::object made = nb::module_::import_("numpy").attr("asarray")(
-          result, "dtype"_a = "float64", "order"_a = "C");
-      require(nb::try_cast(made, numbers), "the reservoir: step must return {} numbers", units_);
-    }
-    require(static_cast<Index>(numbers.shape(0)) == units_,
-            "the reservoir: step returned {} numbers, must be {}", numbers.shape(0), units_);
-    next = vector_of(numbers);
-    const Entry bad = first_non_finite(next);
-    require(bad.row < 0, "the reservoir: step returned a number {} that is {}", bad.row,
-            bad.row < 0 ? 0.0 : next[bad.row]);
-  }
-
- private:
-  nb::object step_;
-  Index units_;
-  Index inputs_;
 };
 
 std::vector<std::string> texts(const nb::handle& list) {

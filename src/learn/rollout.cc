@@ -185,6 +185,7 @@ GroupRollout GroupSimulation::run(PolicyGroup& policies, const RolloutOptions& o
     }
     for (const Index copy : ended) fresh_[static_cast<std::size_t>(copy)] = true;
     if (!ended.empty() && environment_.restart(ended, percepts_)) {
+      if (std::ssize(ended) == copies()) continue;  // none is in the middle of a step
       decide(policies, ended, result);
     }
     environment_.step(actions_, percepts_);

@@ -70,6 +70,27 @@ TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
   }
 }
 
+TEST_P(EveryReservoir, SeveralPreactivationsAreThoseOfEach) {
+  RandomNumbers numbers;
+  const Case& c = GetParam();
+  ReservoirOptions options = plain_reservoir(20);
+  options.activation = c.activation;
+  options.density = c.density;
+  options.direct_inputs = true;
+  const EchoStateNetwork network(options, 3, 2);
+  MatrixXd x(network.units(), 5), z(3, 5), all(network.units(), 5);
+  for (Index j = 0; j < 5; ++j) {
+    x.col(j) = numbers.vector(network.units());
+    z.col(j) = numbers.vector(3);
+  }
+  network.preactivations(x, z, all);
+  for (Index j = 0; j < 5; ++j) {
+    VectorXd one(network.units());
+    network.preactivation(x.col(j), z.col(j), one);
+    EXPECT_LT((one - all.col(j)).cwiseAbs().maxCoeff(), 1e-13);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
                          testing::Values(Case{Activation::relu, 1.0, 1.0, Distribution::uniform},
                                          Case{Activation::relu, 0.3, 0.2, Distribution::gaussian},
