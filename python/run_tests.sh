@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
-# the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch.
+# the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
+# `bench`: the benchmarks.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,6 +10,7 @@ work=build/python
 env=$work/env$what
 requirements=(-r python/tests/requirements.txt)
 [ "$what" = sb3 ] && requirements+=(stable-baselines3)
+[ "$what" = bench ] && requirements+=(reservoirpy)
 
 skip() {
   echo "Skipped: $1"
@@ -54,4 +56,7 @@ export WAGGLE_REPAIRED=$([ -z "$what" ] && echo 1) WAGGLE_SOURCE=$PWD
 if [ -z "$what" ]; then
   exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests python/tests
 fi
-exec "$env/bin/python" -m pytest -p no:cacheprovider --rootdir python/tests python/tests/test_sb3.py
+if [ "$what" = bench ]; then
+  exec "$env/bin/python" python/bench.py
+fi
+exec "$env/bin/python" -m pytest -p no:cacheprovider -rs --rootdir python/tests python/tests/test_sb3.py

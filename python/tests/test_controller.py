@@ -150,7 +150,11 @@ def test_it_shows_itself(cartpole, tmp_path):
 
 
 def test_names_cannot_inject_html():
-    columns = {"reward": np.sin(np.arange(99.0)), "action": np.cos(np.arange(99.0)), "<b>x": np.arange(99.0)}
+    columns = {
+        "reward": np.sin(np.arange(99.0)),
+        "action": np.cos(np.arange(99.0)),
+        "<b>x": np.arange(99.0),
+    }
     page = waggle.learn_log(columns, preset="paper", units=5)._repr_html_()
     assert "<b>x" not in page
     assert "&lt;b&gt;x" in page

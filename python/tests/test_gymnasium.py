@@ -150,7 +150,9 @@ def test_float32_actions_stay_within_their_box():
 def test_unbounded_actions_need_a_limit():
     space = spaces.Box(np.float32([-np.inf]), np.float32([np.inf]))
     env = Shown(spaces.Discrete(2), space)
-    with pytest.raises(waggle.Error, match=r"action 0: \[-inf, inf\] is unbounded; give action_limit"):
+    with pytest.raises(
+        waggle.Error, match=r"action 0: \[-inf, inf\] is unbounded; give action_limit"
+    ):
         waggle.learn(env, steps=60, **SMALL)
     controller = waggle.learn(env, steps=60, action_limit=2.0, **SMALL)
     assert abs(controller.experience.actions).max() <= 2.0

@@ -26,11 +26,15 @@ def kinds(columns, folder):
         "dict": columns,
         "lists": {name: values.tolist() for name, values in columns.items()},
         "pandas": frame,
-        "pandas rows": pandas.DataFrame(np.stack(list(columns.values()), axis=1), columns=list(columns)),
+        "pandas rows": pandas.DataFrame(
+            np.stack(list(columns.values()), axis=1), columns=list(columns)
+        ),
         "nullable": frame.convert_dtypes(),
         "polars": polars.DataFrame(columns),
         "arrow": pyarrow.table(columns),
-        "chunked": pyarrow.concat_tables([pyarrow.table(columns).slice(0, 100), pyarrow.table(columns).slice(100)]),
+        "chunked": pyarrow.concat_tables(
+            [pyarrow.table(columns).slice(0, 100), pyarrow.table(columns).slice(100)]
+        ),
         "csv": folder / "log.csv",
         "npz": str(folder / "log.npz"),
         "list of files": [str(folder / "log.csv")],
@@ -66,7 +70,13 @@ def test_same_bytes_as_the_command(bee_columns, tmp_path, command):
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(tmp_path)
             controller = waggle.learn_log(
-                "log.csv", reward="nectar", action="move", gamma=0.5, units=20, seed=7, preset=preset
+                "log.csv",
+                reward="nectar",
+                action="move",
+                gamma=0.5,
+                units=20,
+                seed=7,
+                preset=preset,
             )
         assert controller.to_bytes() == out.read_bytes(), preset
         assert waggle.load(out).summary == {**controller.summary, "rounds": []}
@@ -77,11 +87,20 @@ def test_actions_that_are_words(tmp_path):
     polars = pytest.importorskip("polars")
     rng = np.random.default_rng(0)
     words = rng.choice(["off", "on"], 200)
-    columns = {"heat": rng.normal(size=200), "reward": rng.normal(size=200), "button": words.tolist()}
+    columns = {
+        "heat": rng.normal(size=200),
+        "reward": rng.normal(size=200),
+        "button": words.tolist(),
+    }
     frame = pandas.DataFrame(columns)
     controllers = [
         waggle.learn_log(data, action="button", **SMALL)
-        for data in (columns, frame, frame.astype({"button": "category"}), polars.DataFrame(columns))
+        for data in (
+            columns,
+            frame,
+            frame.astype({"button": "category"}),
+            polars.DataFrame(columns),
+        )
     ]
     for controller in controllers:
         action, state = controller.predict({"heat": 0.5})
@@ -176,10 +195,10 @@ def collect(minari, env, name, data_format, steps=150):
     collector = minari.DataCollector(env, data_format=data_format)
     collector.action_space.seed(3)
     collector.reset(seed=1)
-    for _ in range(steps):
+    for k in range(steps):
         _, _, terminated, truncated, _ = collector.step(collector.action_space.sample())
         if terminated or truncated:
-            collector.reset()
+            collector.reset(seed=k)
     return collector.create_dataset(dataset_id=name, algorithm_name="random")
 
 
@@ -197,8 +216,12 @@ def test_minari_in_its_three_formats(minari, env_id):
         )
         assert controllers[data_format].summary["provenance"]["rows"] == rows
         folder = dataset.storage.data_path
-        again = waggle.learn_log(folder.parent, **SMALL, reward_input=False,
-                                 **({"kind": "continuous"} if env_id[0] == "P" else {}))
+        again = waggle.learn_log(
+            folder.parent,
+            **SMALL,
+            reward_input=False,
+            **({"kind": "continuous"} if env_id[0] == "P" else {}),
+        )
         assert again.summary["provenance"]["rows"] == rows
         assert again.summary["ranges"]["mean"][0] == pytest.approx(
             controllers[data_format].summary["ranges"]["mean"][0]

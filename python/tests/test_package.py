@@ -72,7 +72,7 @@ def test_version_and_errors():
 
 
 def test_options_are_the_librarys_own():
-    assert list(waggle.presets())[0] == "standard"
+    assert next(iter(waggle.presets())) == "standard"
     assert waggle.options("paper")["reservoir"]["units"] == 300
     assert waggle.options("paper")["value"]["discount"] == 0.5
     with pytest.raises(waggle.Error, match="no preset 'papre'; did you mean 'paper'"):
@@ -117,7 +117,9 @@ def test_wrong_options_are_refused_by_name(options, message):
 def test_numpys_numbers_are_numbers():
     import numpy as np
 
-    a = waggle.learn_log(LOG, preset="paper", units=np.int64(5), gamma=np.float32(0.5), seed=np.uint8(1))
+    a = waggle.learn_log(
+        LOG, preset="paper", units=np.int64(5), gamma=np.float32(0.5), seed=np.uint8(1)
+    )
     b = waggle.learn_log(LOG, preset="paper", units=5, gamma=0.5, seed=1)
     assert a.to_bytes() == b.to_bytes()
 

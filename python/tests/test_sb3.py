@@ -9,7 +9,9 @@ import waggle
 from conftest import SMALL
 
 gymnasium = pytest.importorskip("gymnasium")
-pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed (./dev test sb3)")
+pytest.importorskip(
+    "stable_baselines3", reason="stable-baselines3 is not installed (./dev test sb3)"
+)
 from stable_baselines3.common.env_util import make_vec_env  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
 

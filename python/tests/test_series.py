@@ -103,7 +103,9 @@ def test_regressor_remembers():
     pytest.importorskip("sklearn")
     X = RNG.uniform(-1, 1, (1500, 1))
     y = np.r_[np.zeros(5), X[:-5, 0]]  # five steps ago: no memoryless model can know
-    model = waggle.ReservoirRegressor(units=100, activation="identity", input_scaling=1.0).fit(X[:1000], y[:1000])
+    model = waggle.ReservoirRegressor(units=100, activation="identity", input_scaling=1.0).fit(
+        X[:1000], y[:1000]
+    )
     assert model.score(X[1000:], y[1000:]) > 0.9
     parts = waggle.ReservoirRegressor(units=100, activation="identity", input_scaling=1.0)
     parts.fit([X[:500], X[500:1000]], [y[:500], np.r_[np.zeros(5), X[500:995, 0]]])

@@ -25,7 +25,8 @@ def test_libraries_come_from_the_wheel():
     stray = [
         path
         for path in loaded
-        if re.search(r"/lib(openblas|lapack|blas|hdf5|zip)[-_.]", path) and not path.startswith(str(folder))
+        if re.search(r"/lib(openblas|lapack|blas|hdf5|zip)[-_.]", path)
+        and not path.startswith(str(folder))
     ]
     assert not stray
 

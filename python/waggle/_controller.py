@@ -254,8 +254,14 @@ class Controller:
         environment, ranges, fit = s["environment"], s["ranges"], s["fit"]
         about = [
             ["environment", environment["name"]],
-            ["what it is", f"{s['kind']}, {s['units']} numbers of memory, {s['features']} features"],
-            ["learnt from", f"{s['provenance']['rows']} rows, {s['provenance']['episodes']} episodes"],
+            [
+                "what it is",
+                f"{s['kind']}, {s['units']} numbers of memory, {s['features']} features",
+            ],
+            [
+                "learnt from",
+                f"{s['provenance']['rows']} rows, {s['provenance']['episodes']} episodes",
+            ],
             ["discount γ", f"{s['discount']:g}"],
             ["seed", str(s["seed"])],
             ["ridge λ", f"{fit['ridge']:.3g}"],

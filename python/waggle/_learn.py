@@ -23,7 +23,9 @@ def _own_memory(reservoir: Any, options: dict[str, Any]) -> tuple[Any, int]:
         return None, 0
     units = options.pop("units", None)
     if not isinstance(units, int) or isinstance(units, bool):
-        raise Error(f"units = {units!r}: a reservoir of your own needs units, how many numbers x has")
+        raise Error(
+            f"units = {units!r}: a reservoir of your own needs units, how many numbers x has"
+        )
     return reservoir, units
 
 

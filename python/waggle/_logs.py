@@ -78,9 +78,9 @@ def _is_arrow_folder(path: str) -> bool:
 def _paths(data: Any) -> list[str] | None:
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
-    if isinstance(data, (list, tuple)) and data:
-        if all(isinstance(item, (str, os.PathLike)) for item in data):
-            return [os.fspath(item) for item in data]
+    listed = isinstance(data, (list, tuple)) and len(data) > 0
+    if listed and all(isinstance(item, (str, os.PathLike)) for item in data):
+        return [os.fspath(item) for item in data]
     return None
 
 
@@ -93,13 +93,13 @@ def _columns(data: Any) -> list[tuple[str, Any]]:
     if isinstance(data, Mapping):
         items = [(str(name), np.asarray(values)) for name, values in data.items()]
     elif module == "pandas" and hasattr(data, "columns"):
-        items = [(str(name), _pandas_column(data.iloc[:, i])) for i, name in enumerate(data.columns)]
+        items = [
+            (str(name), _pandas_column(data.iloc[:, i])) for i, name in enumerate(data.columns)
+        ]
     elif module == "polars" and hasattr(data, "get_columns"):
         items = [(str(series.name), series.to_numpy()) for series in data.get_columns()]
     elif module == "pyarrow" and hasattr(data, "column_names"):
-        items = [
-            (str(name), data.column(i).to_numpy()) for i, name in enumerate(data.column_names)
-        ]
+        items = [(str(name), data.column(i).to_numpy()) for i, name in enumerate(data.column_names)]
     else:
         raise Error(
             f"a log cannot be read from {type(data).__name__}: give a pandas or polars DataFrame, an "
@@ -113,7 +113,9 @@ def _columns(data: Any) -> list[tuple[str, Any]]:
 
 def _pandas_column(series: Any) -> np.ndarray:
     if series.dtype.kind in "fiub" and series.dtype.__class__.__module__.startswith("pandas"):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)  # its own kinds, with missing ones
+        return series.to_numpy(
+            dtype=np.float64, na_value=np.nan
+        )  # its own kinds, with missing ones
     return series.to_numpy()
 
 

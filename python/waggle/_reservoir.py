@@ -35,8 +35,9 @@ class Reservoir:
         self._options = {"units": units, **options}
         self._seed = check_seed(seed)
         self._network: _core.Network | None = None
-        _core.Network.draw({**self._options, "units": 1, "operator_norm": None,
-                            "spectral_radius": None}, 1, 0)  # refuses what is wrong
+        _core.Network.draw(
+            {**self._options, "units": 1, "operator_norm": None, "spectral_radius": None}, 1, 0
+        )  # refuses what is wrong
         if not isinstance(units, (int, np.integer)) or units < 1:
             raise Error(f"units = {units!r}: must be a whole number, at least 1")
 

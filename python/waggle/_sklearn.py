@@ -79,7 +79,6 @@ class _Readout(BaseEstimator):
         super().__setstate__(state)
 
 
-
 class ReservoirRegressor(RegressorMixin, _Readout):
     """Ridge regression of y on the states of an echo state network that reads X, row after row.
 
@@ -103,7 +102,12 @@ class ReservoirRegressor(RegressorMixin, _Readout):
             self.n_features_in_ = inputs.shape[1]
         else:
             inputs, targets = validate_data(
-                self, X, y, dtype=np.float64, multi_output=True, y_numeric=True,
+                self,
+                X,
+                y,
+                dtype=np.float64,
+                multi_output=True,
+                y_numeric=True,
                 ensure_min_samples=2,
             )
             targets = np.asarray(targets, dtype=np.float64)

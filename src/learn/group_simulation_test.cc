@@ -98,6 +98,7 @@ TEST(LearnFromCopies, OneCopyIsTheSameAsNone) {
     options.collect.greedy_rounds = std::min(options.collect.greedy_rounds, 1);
     options.fit.reservoir.units = 20;
     options.fit.sweeps = 2;
+    options.fit.value.washout = 2;
     CartPole environment;
     Simulation simulation(environment, 3);
     HeldUniformPolicy random(environment.spec().actions);

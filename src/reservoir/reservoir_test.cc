@@ -79,12 +79,12 @@ TEST_P(EveryReservoir, SeveralPreactivationsAreThoseOfEach) {
   options.direct_inputs = true;
   const EchoStateNetwork network(options, 3, 2);
   MatrixXd x(network.units(), 5), z(3, 5), all(network.units(), 5);
-  for (Index j = 0; j < 5; ++j) {
+  for (Eigen::Index j = 0; j < 5; ++j) {
     x.col(j) = numbers.vector(network.units());
     z.col(j) = numbers.vector(3);
   }
   network.preactivations(x, z, all);
-  for (Index j = 0; j < 5; ++j) {
+  for (Eigen::Index j = 0; j < 5; ++j) {
     VectorXd one(network.units());
     network.preactivation(x.col(j), z.col(j), one);
     EXPECT_LT((one - all.col(j)).cwiseAbs().maxCoeff(), 1e-13);
