@@ -40,7 +40,10 @@ PAGES = [
     ("docs/design.md", "Design"),
     ("CHANGELOG.md", "Changelog"),
 ]
-REFERENCES = [("reference-python.html", "Python reference"), ("reference-cpp.html", "C++ reference")]
+REFERENCES = [
+    ("reference-python.html", "Python reference"),
+    ("reference-cpp.html", "C++ reference"),
+]
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 16px/1.55 system-ui, sans-serif; margin: 0; display: grid;
@@ -152,7 +155,9 @@ def members(cls: type) -> str:
         if not callable(function) or not getattr(function, "__doc__", None):
             continue
         signature = "" if isinstance(value, property) else str(inspect.signature(function))
-        parts.append(f"<h4><code>{name}{html.escape(signature)}</code></h4>{described(function.__doc__)}")
+        parts.append(
+            f"<h4><code>{name}{html.escape(signature)}</code></h4>{described(function.__doc__)}"
+        )
     return "".join(parts)
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
 # the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
-# `bench`: the benchmarks.
+# `bench`: the benchmarks; with `docs`: the site.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 what=${1:-}
 work=build/python
-env=$work/env$what
+env=$work/env${what#docs}  # pages are made where the tests run
 requirements=(-r python/tests/requirements.txt)
 [ "$what" = sb3 ] && requirements+=(stable-baselines3)
 [ "$what" = bench ] && requirements+=(reservoirpy)
@@ -39,6 +39,9 @@ if [ "$(cat "$env/made_of" 2>/dev/null)" != "$wanted" ]; then
 fi
 pip=("$env/bin/pip" --disable-pip-version-check -q)
 
+if [ -z "$what" ]; then
+  "$env/bin/ruff" check -q python docs && "$env/bin/ruff" format -q --check python docs
+fi
 rm -rf "$work/dist" "$work/repaired"
 began=$SECONDS
 PATH="$PWD/$env/bin:$PATH" "${pip[@]}" wheel . --no-build-isolation --no-deps -w "$work/dist"
@@ -55,6 +58,9 @@ fi
 export WAGGLE_REPAIRED=$([ -z "$what" ] && echo 1) WAGGLE_SOURCE=$PWD
 if [ -z "$what" ]; then
   exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests python/tests
+fi
+if [ "$what" = docs ]; then
+  exec "$env/bin/python" docs/site.py out/site
 fi
 if [ "$what" = bench ]; then
   exec "$env/bin/python" python/bench.py

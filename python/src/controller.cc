@@ -96,6 +96,28 @@ nb::tuple predict(Held& held, const Rows& observations, const std::optional<Numb
   return nb::make_tuple(to_numpy(std::move(decision.actions)), std::move(decision.state));
 }
 
+/// The same for one observation that is an array of the right shape, with as little ado as can be.
+/// The action is a whole number if it is a choice, else an array.
+nb::tuple decide(Held& held, nb::handle observation, double reward, const State* state,
+                 nb::handle start) {
+  const InputLayout& layout = held.learnt().controller.layout;
+  MatrixXd seen(layout.observation_size, 1);
+  require(held.numbers()(observation, seen.data(), static_cast<std::size_t>(seen.size())),
+          "the observation must be an array of {} numbers", seen.size());
+  const int truth = start.is_none() ? 0 : PyObject_IsTrue(start.ptr());
+  if (truth < 0) throw nb::python_error();
+  const bool starts = truth == 1;
+  Held::Decision decision;
+  {
+    const nb::gil_scoped_release release;
+    decision = held.decide(seen, &reward, state, &starts);
+  }
+  nb::object action = layout.choices > 0
+                          ? nb::object(nb::int_(static_cast<long>(decision.actions(0, 0))))
+                          : nb::cast(to_numpy(Eigen::VectorXd(decision.actions.col(0))));
+  return nb::make_tuple(std::move(action), std::move(decision.state));
+}
+
 ordered_json numbers(const Eigen::VectorXd& vector) {
   return std::vector<double>(vector.begin(), vector.end());
 }
@@ -267,6 +289,8 @@ void bind_controller(nb::module_& m) {
            })
       .def("predict", &predict, nb::arg("observations"), nb::arg("rewards").none(),
            nb::arg("state").none(), nb::arg("starts").none())
+      .def("decide", &decide, nb::arg("observation"), nb::arg("reward"), nb::arg("state").none(),
+           nb::arg("start").none())
       .def("time_decision", &time_decision, nb::arg("steps"))
       .def("summary", &summary)
       .def("export_c", &exported)

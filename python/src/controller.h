@@ -8,6 +8,8 @@
 
 #include <waggle/learner.h>
 
+#include "arrays.h"
+
 namespace waggle::python {
 
 /// What copies of a controller remember, from one decision to the next.
@@ -25,6 +27,7 @@ class Held {
   const Learnt& learnt() const { return learnt_; }
   Learnt& learnt() { return learnt_; }
 
+  const ArrayReader& numbers() const { return numbers_; }
   /// Lets go of the memory; nothing may be asked of it then.
   void forget();
 
@@ -39,6 +42,7 @@ class Held {
 
  private:
   Learnt learnt_;
+  ArrayReader numbers_;
   std::mutex mutex_;  // of all below
   std::optional<GreedyGroup> group_;
   std::vector<Percept> percepts_;

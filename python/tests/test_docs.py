@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,18 @@ def test_a_page_runs(page, tmp_path, monkeypatch):
             continue
         # The lines of the page are those of an error's traceback.
         exec(compile("\n" * (line - 1) + code, str(ROOT / page), "exec"), names)
+
+
+def test_the_site_is_made_and_its_links_lead_somewhere(tmp_path):
+    pytest.importorskip("markdown")
+    result = subprocess.run(
+        [sys.executable, str(ROOT / "docs/site.py"), str(tmp_path / "site")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    text = (tmp_path / "site/reference-python.html").read_text(encoding="utf-8")
+    assert "waggle.Controller" in text
+    assert "predict" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +70,16 @@ class Controller:
         self._write = _spaces.writer(self._observation)
         self._act = _spaces.action_maker(self._action)
         self._act_all = _spaces.batch_action_maker(self._action)
+        self._made = self._maker()
+
+    def _maker(self) -> Callable[[Any], Any]:
+        """A function that makes an action of what the library decided."""
+        if self._action["kind"] != "discrete":
+            return self._act
+        if self._labels is not None:
+            return self._labels.__getitem__
+        start, whole = self._action["start"], np.int64
+        return (lambda choice: whole(choice + start)) if start else whole
 
     # Deciding.
 
@@ -93,17 +103,11 @@ class Controller:
         tables, unless told otherwise); where an episode starts it counts as 0.
         """
         shape = self._shape
-        if shape is not None and type(observation) is np.ndarray:
-            single = observation.shape == shape
-            rows = np.ascontiguousarray(observation, dtype=np.float64)
-            if single:
-                rows = rows.reshape(1, -1)
-            elif rows.shape[1:] == shape:
-                rows = rows.reshape(rows.shape[0], -1)
-            else:
-                raise Error(
-                    f"an observation of shape {observation.shape}, must be {shape}, or several"
-                )
+        if type(observation) is np.ndarray and observation.dtype in _REAL:
+            if observation.shape == shape and not self._sees_reward:
+                action, after = self._model.decide(observation, 0.0, state, episode_start)
+                return self._made(action), after
+            rows, single = self._rows(observation)
         else:
             rows, single = self._flatten(observation)
         starts = None
@@ -117,6 +121,17 @@ class Controller:
             chosen = [self._labels[int(i)] for i in actions[:, 0]]
             return (chosen[0] if single else np.asarray(chosen)), after
         return (self._act(actions[0]) if single else self._act_all(actions)), after
+
+    def _rows(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
+        """An array of one observation, or of several, as rows; and whether it is one."""
+        shape = self._shape
+        if shape is None:
+            return self._flatten(observation)
+        single = observation.shape == shape
+        if not single and observation.shape[1:] != shape:
+            raise Error(f"an observation of shape {observation.shape}, must be {shape}, or several")
+        count = 1 if single else len(observation)
+        return np.ascontiguousarray(observation, dtype=np.float64).reshape(count, -1), single
 
     def _flatten(self, observation: Any) -> tuple[np.ndarray, bool]:
         names = self.summary["environment"]["observation_names"]
@@ -327,6 +342,7 @@ class Controller:
         return text
 
 
+_REAL = (np.dtype(np.float64), np.dtype(np.float32))
 _RANGES = ("minimum", "maximum", "mean", "deviation")
 _SHOWN = 32  # rows of a table, at most
 _STYLE = (

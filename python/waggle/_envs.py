@@ -54,6 +54,17 @@ class Adapter:
         self.terminated = np.zeros(copies, dtype=bool)
         self.truncated = np.zeros(copies, dtype=bool)
         self._act = _spaces.action_maker(self.action_space)
+        # What the library needs to call step by itself, where that is simple.
+        simple = copies == 1 and not is_vector(env) and self.observation_space["kind"] == "box"
+        self.direct = env.step if simple else None
+        self.start = self.action_space.get("start", 0)
+
+    def act(self) -> Any:
+        """The action in the array, as the environment takes it."""
+        return self._act(self.actions[0])
+
+    def write(self, observation: Any) -> None:
+        self._write(observation, self.observations)
 
     def spec(self, reward_is_input: bool) -> dict[str, Any]:
         """What the library has to know of it."""
@@ -95,18 +106,21 @@ class Adapter:
         self.terminated[0] = self.truncated[0] = False
 
     def step(self) -> None:
-        result = self._env.step(self._act(self.actions[0]))
+        result = self._env.step(self.act())
         try:
             observation, reward, terminated, truncated, _ = result
         except (TypeError, ValueError):
-            raise Error(
-                f"{self.name}: step returned {_shown(result)}, must be a tuple (observation, "
-                "reward, terminated, truncated, info)"
-            ) from None
+            self.refuse(result)
         self._write(observation, self.observations)
         self.rewards[0] = reward
         self.terminated[0] = terminated
         self.truncated[0] = truncated
+
+    def refuse(self, result: Any) -> None:
+        raise Error(
+            f"{self.name}: step returned {_shown(result)}, must be a tuple (observation, reward, "
+            "terminated, truncated, info)"
+        )
 
     def restart(self, copies: list[int]) -> bool:
         self.reset()

@@ -146,7 +146,8 @@ void GreedyGroup::set_states(MatrixXd states) {
           "greedy policies: the states of size {} must be finite and of the reservoir's size {}",
           states.rows(), search_->reservoir().units());
   states_ = std::move(states);
-  held_.assign(static_cast<std::size_t>(states_.cols()), {});
+  held_.resize(static_cast<std::size_t>(states_.cols()));
+  for (HeldActions& held : held_) held.reset();
   explored_.assign(static_cast<std::size_t>(states_.cols()), false);
 }
 
