@@ -74,7 +74,8 @@ def reservoirs() -> None:
         tanh = waggle.Reservoir(units=n, seed=0, activation="tanh", slowest_leak=None)
         tanh.run(X[:10])
         slow = best(lambda r=tanh: r.run(X), repeats)
-        loop = best(lambda w=tanh.weights(): numpy_loop(w, X, True), repeats)
+        weights = tanh.weights()
+        loop = best(lambda w=weights: numpy_loop(w, X, True), repeats)
         print(f"    (with tanh units: numpy loop / waggle {loop / slow:.2f})")
 
 

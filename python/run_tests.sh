@@ -40,7 +40,8 @@ fi
 pip=("$env/bin/pip" --disable-pip-version-check -q)
 
 if [ -z "$what" ]; then
-  "$env/bin/ruff" check -q python docs && "$env/bin/ruff" format -q --check python docs
+  "$env/bin/ruff" check -q python docs/site.py
+  "$env/bin/ruff" format -q --check python docs/site.py
 fi
 rm -rf "$work/dist" "$work/repaired"
 began=$SECONDS
