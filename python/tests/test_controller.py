@@ -66,6 +66,20 @@ def test_predict_takes_one_or_many(cartpole):
     assert "8 copies" in repr(states)
 
 
+def test_predict_takes_arrays_of_any_kind(cartpole):
+    seen = np.array([0.1, -0.2, 0.3, 0.4])
+    expected = pickle.dumps(cartpole.predict(seen)[1])
+    for same in (seen.tolist(), tuple(seen), seen.astype(">f8"), np.repeat(seen, 2)[::2]):
+        assert pickle.dumps(cartpole.predict(same)[1]) == expected
+    actions, state = cartpole.predict(np.zeros((0, 4)))
+    assert actions.shape == (0,)
+    assert len(state) == 0
+    whole = cartpole.predict(np.arange(4))[1]
+    assert pickle.dumps(whole) == pickle.dumps(cartpole.predict(np.arange(4.0))[1])
+    with pytest.raises(waggle.Error, match="give a single environment"):
+        cartpole.evaluate(gymnasium.make_vec("CartPole-v1", num_envs=2))
+
+
 def test_predict_leaves_its_state_alone(cartpole):
     seen = np.ones(4)
     _, state = cartpole.predict(seen)

@@ -131,7 +131,8 @@ class Controller:
         if not single and observation.shape[1:] != shape:
             raise Error(f"an observation of shape {observation.shape}, must be {shape}, or several")
         count = 1 if single else len(observation)
-        return np.ascontiguousarray(observation, dtype=np.float64).reshape(count, -1), single
+        rows = np.ascontiguousarray(observation, dtype=np.float64)
+        return rows.reshape(count, self._size), single
 
     def _flatten(self, observation: Any) -> tuple[np.ndarray, bool]:
         names = self.summary["environment"]["observation_names"]

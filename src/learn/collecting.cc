@@ -137,7 +137,7 @@ class FromOne final : public Collector {
   FromOne(Simulation& simulation, Policy& initial) : simulation_(simulation), initial_(initial) {}
 
   const EnvironmentSpec& spec() const override { return simulation_.spec(); }
-  Collected begin(const RolloutOptions& run) override { return collected(initial_, run, {}); }
+  Collected begin(const RolloutOptions& run) override { return collected(initial_, run); }
   Collected act(const Learnt& learnt, const std::vector<Trajectory>& /*rows*/, int round,
                 int rounds, const RolloutOptions& run) override {
     const CollectOptions& options = *learnt.collected;
@@ -145,23 +145,23 @@ class FromOne final : public Collector {
       OptimisticPolicy policy(learnt.controller,
                               inverse_covariance(learnt.controller, learnt.experience),
                               {.bonus = options.optimism}, learnt.state);
-      return collected(policy, run, {});
+      return collected(policy, run);
     }
     GreedyPolicy policy =
         learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
     std::vector<bool> random;
     WatchedPolicy watched(policy, random);
-    Collected result = collected(watched, run, {});
+    Collected result = collected(watched, run);
     result.random[0] = std::move(random);
     return result;
   }
 
  private:
-  Collected collected(Policy& policy, const RolloutOptions& run, std::vector<bool> random) {
+  Collected collected(Policy& policy, const RolloutOptions& run) {
     Rollout rollout = simulation_.run(policy, run);
     Collected result;
     result.rows.push_back(std::move(rollout.trajectory));
-    result.random.push_back(std::move(random));
+    result.random.emplace_back();
     result.diverged = rollout.diverged;
     return result;
   }
