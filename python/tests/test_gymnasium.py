@@ -417,10 +417,12 @@ def test_popgym():
 def test_own_environments_are_registered():
     from gymnasium.utils.env_checker import check_env
 
-    from waggle._registration import IDS, register
+    from waggle._registration import IDS
     from waggle.environments import describe, names
 
-    register()
+    for lines in ("import gymnasium, waggle", "import waggle.environments, gymnasium"):
+        code = f"{lines}; gymnasium.make('waggle/BeeWorld-v0').reset(seed=0)"
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert {name for name, _ in IDS.values()} == set(names())
     for name in IDS:
         env = gymnasium.make(name)

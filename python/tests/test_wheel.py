@@ -38,7 +38,3 @@ def test_the_wheel_is_whole():
     stub = (folder / "_core.pyi").read_text()
     assert "class Model" in stub
     assert (folder / "py.typed").exists()
-
-    import gymnasium
-
-    assert gymnasium.make("waggle/BeeWorld-v0").reset(seed=0)  # registered by its entry point

@@ -13,6 +13,7 @@ environments and reads tables.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ __all__ = [
     "options",
     "presets",
 ]
+
+
+if "gymnasium" in sys.modules:
+    from waggle._registration import register
+
+    register()
+    del register
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ IDS = {
 
 
 def register() -> None:
-    """Called by Gymnasium when it is imported."""
+    """Called when waggle is imported after Gymnasium, and by waggle.environments."""
     from gymnasium.envs.registration import register as add
     from gymnasium.envs.registration import registry
 

@@ -3,7 +3,8 @@
     gymnasium.make("waggle/BeeWorld-v0")
     gymnasium.make("waggle/CartPole-v0", noise=0.1)
 
-Options are those of the library; `waggle.environments.describe(name)` lists them.
+They are registered when waggle is imported after gymnasium, or else with this module. Options are
+those of the library; `waggle.environments.describe(name)` lists them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import numpy as np
 from waggle import _core
 from waggle._core import Error
 from waggle._options import option_text
+from waggle._registration import register
 
 try:
     import gymnasium
 except ImportError as error:
     raise ImportError("waggle.environments needs gymnasium: pip install gymnasium") from error
+
+register()
 
 
 def names() -> list[str]:
