@@ -87,25 +87,6 @@ TEST_P(EveryNetwork, StepDriveAndGreedyDecisionAllocateNothing) {
   }
 }
 
-TEST_P(EveryNetwork, SeveralDecisionsAtOnceAllocateNothing) {
-  RandomNumbers numbers;
-  const auto network = std::make_shared<EchoStateNetwork>(GetParam(), 2);
-  GreedyGroup group({network,
-                     {.reward = true},
-                     ActionSpace::box(-1, 1),
-                     numbers.vector(network->units()),
-                     {.smoothing = 0.1}},
-                    MatrixXd::Zero(network->units(), 3));
-  const std::vector<Percept> percepts(3, Percept{.reward = 0.5, .observation = VectorXd(0)});
-  const std::vector<Eigen::Index> all = {0, 1, 2};
-  std::vector<Draws> draws(3, Random(1).at(Purpose::policy));
-  MatrixXd actions(1, 3);
-  EXPECT_EQ(count_allocations([&] {
-              for (int k = 0; k < 10; ++k) group.act(percepts, all, draws, actions);
-            }),
-            0);
-}
-
 TEST(Allocation, APredictiveControllerDecidesWithoutAny) {
   for (const Case& of : {predictive_tanks(), predictive_recall(), predictive_bee()}) {
     GreedyPolicy policy = of.model.policy();
