@@ -40,8 +40,7 @@ VectorXd state_or_zero(const std::optional<Numbers>& state, Index units) {
 }
 
 EchoStateNetwork* draw(const nb::dict& given, Index inputs, std::uint64_t seed) {
-  ReservoirOptions options;
-  options.direct_inputs = false;
+  ReservoirOptions options = reservoir_defaults();
   apply_options(given, options, {});
   options.seed = seed;
   options.validate();

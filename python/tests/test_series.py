@@ -71,7 +71,7 @@ def test_bad_reservoirs_are_refused():
             reservoir.run(X)
     with pytest.raises(waggle.Error, match="state: 3 numbers, must be 5"):
         reservoir.run(np.zeros((3, 2)), np.zeros(3))
-    wild = waggle.Reservoir(units=5, activation="identity", spectral_radius=50.0, slowest_leak=None)
+    wild = waggle.Reservoir(units=5, activation="identity", spectral_radius=50.0)
     with pytest.raises(waggle.Error, match="grow without bound"):
         wild.run(np.ones((2000, 1)))
 
