@@ -9,9 +9,9 @@ import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core against one core
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-import waggle  # noqa: E402
+import waggle
 
 ROWS: list[tuple[str, float, str, bool]] = []
 
