@@ -302,11 +302,9 @@ void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<con
       Eigen::Map<VectorXd>(to + half, half) = -Eigen::Map<const VectorXd>(to, half);
     }
     if (block.dense.size() > 0) kernels::add_product(block.dense.data(), n, n, from, to);
-    for (Index j = 0; j < block.sparse.outerSize(); ++j) {
-      if (from[j] == 0.0) continue;
-      for (Eigen::SparseMatrix<double>::InnerIterator it(block.sparse, j); it; ++it) {
-        to[it.row()] += it.value() * from[j];
-      }
+    if (block.sparse.size() > 0) {
+      kernels::add_sparse_product(block.sparse.valuePtr(), block.sparse.innerIndexPtr(),
+                                  block.sparse.outerIndexPtr(), n, from, to);
     }
   }
 }

@@ -48,7 +48,7 @@ class EveryReservoir : public testing::TestWithParam<Case> {};
 TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
   RandomNumbers numbers;
   const Case& c = GetParam();
-  for (const int n : {1, 7, 8, 50}) {
+  for (const int n : {1, 7, 8, 50, 300}) {
     ReservoirOptions options = plain_reservoir();
     options.units = n;
     options.activation = c.activation;
