@@ -64,6 +64,6 @@ if [ "$what" = docs ]; then
   exec "$env/bin/python" docs/site.py out/site
 fi
 if [ "$what" = bench ]; then
-  exec "$env/bin/python" python/bench.py
+  exec "$env/bin/python" python/benchmarks/bench.py
 fi
 exec "$env/bin/python" -m pytest -p no:cacheprovider -rs --rootdir python/tests python/tests/test_sb3.py

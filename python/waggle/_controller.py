@@ -210,14 +210,13 @@ class Controller:
         return Controller.from_bytes, (self.to_bytes(),)
 
     def export_c(
-        self, path: str | os.PathLike[str], *, precision: str = "double", seed: int = 0
+        self, path: str | os.PathLike[str], *, precision: str = "double"
     ) -> dict[str, Any]:
         """Writes PATH.h and PATH.c: the same decisions in C99, without dependencies or malloc.
 
         `precision` is "double" or "float". Returns what it takes: bytes of constants and of a
         state, multiplications in a step.
         """
-        del seed  # random candidates are those of seed 0, as predict draws them
         return self._model.export_c(os.fspath(path), {"precision": precision})
 
     @property

@@ -122,7 +122,7 @@ def write(experience: Experience, dataset_id: str, options: dict[str, Any]) -> A
     ends = np.flatnonzero(experience.ends)
     buffers = []
     first = 0
-    for number, last in enumerate(ends):
+    for last in ends:
         if last > first:  # an episode of one row has no step
             buffers.append(
                 EpisodeBuffer(
@@ -136,7 +136,6 @@ def write(experience: Experience, dataset_id: str, options: dict[str, Any]) -> A
                 )
             )
         first = last + 1
-        del number
     if not buffers:
         raise Error("the experience has no whole episode to write")
     return minari.create_dataset_from_buffers(
