@@ -66,4 +66,5 @@ fi
 if [ "$what" = bench ]; then
   exec "$env/bin/python" python/benchmarks/bench.py
 fi
-exec "$env/bin/python" -m pytest -p no:cacheprovider -rs --rootdir python/tests python/tests/test_sb3.py
+exec "$env/bin/python" -m pytest -p no:cacheprovider -rs --rootdir python/tests python/tests/test_sb3.py \
+  "python/tests/test_docs.py::test_a_page_runs[docs/from-stable-baselines3.md]"
