@@ -25,8 +25,7 @@ int main() {
   waggle::Log log("plant.csv", {.reward = "score", .actions = {"valve"}});
   std::printf("%ld rows\n", static_cast<long>(log.rows()));
   auto learnt = waggle::learn_from_log(
-      log.spec(), log,
-      {.reservoir = {.units = 100, .seed = 1}, .members = 1, .value = {.discount = 0.9}});
+      log.spec(), log, {.reservoir = {.units = 100, .seed = 1}, .value = {.discount = 0.9}});
   learnt.provenance.sources = {"plant.csv"};
   waggle::save_model("plant.safetensors", learnt);
   std::printf("score of the log %.3f, saved %ld weights\n", learnt.rounds.front().mean_reward,

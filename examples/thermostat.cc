@@ -37,8 +37,8 @@ int main() {
   waggle::UniformPolicy random(simulation.spec().actions);
   const auto learnt = waggle::learn(
       simulation, random,
-      {.fit = {.reservoir = {.units = 100, .seed = 1}, .value = {.discount = 0.9}, .sweeps = 1},
-       .collect = {.steps = 3000, .rounds = 6, .exploration = {.epsilon = 0.1}}});
+      {.fit = {.reservoir = {.units = 100, .seed = 1}, .value = {.discount = 0.9}},
+       .collect = {.steps = 3000}});
   auto policy = learnt.policy(waggle::Start::training_ended);
   const auto controlled = simulation.run(policy, {.steps = 3000});
   std::printf("random: mean reward %.4f\n", learnt.rounds.front().mean_reward);

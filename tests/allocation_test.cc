@@ -107,6 +107,7 @@ TEST(Allocation, APredictiveControllerDecidesWithoutAny) {
 TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
   RandomNumbers numbers;
   Model model;
+  model.controller.reservoir = std::make_shared<const EchoStateNetwork>(plain_reservoir(300), 2);
   model.deviation_factor = numbers.matrix(300, 300);
   const VectorXd state = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.standard_error(state); }), 0);

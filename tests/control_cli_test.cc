@@ -222,7 +222,7 @@ TEST_F(ControlCli, TheSuiteIsARowForEveryProblemAndLearner) {
 TEST_F(ControlCli, TheSuiteRefusesWhatItHasNot) {
   expect_refused("compare control --problem tigr", "--problem", "'tigr'", "'tiger'");
   expect_refused("compare bee-world --problem tiger", "--problem tiger", "'control'");
-  expect_refused("reproduce control --learner magic", "magic", "predictive, direct");
+  expect_refused("reproduce control --learner magic", "magic", "paper, predictive");
   expect_refused("compare control --seeds 0", "--seeds 0");
 }
 

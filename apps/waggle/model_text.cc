@@ -41,8 +41,10 @@ std::vector<Channel> channels_of(const EnvironmentSpec& spec) {
 }
 
 std::string improvement_text(const Model& model) {
-  const int most =
-      std::max(model.options.sweeps, model.collected ? model.collected->final_sweeps : 0);
+  const FitOptions& fit = model.options;
+  const int most = fit.predictive
+                       ? fit.predictive->sweeps
+                       : std::max(fit.sweeps, model.collected ? model.collected->final_sweeps : 0);
   if (most == 0) return "none: the value is that of the logged policy";
   if (!model.improvement) return fmt::format("at most {} sweeps", most);
   const auto [sweeps, end] = *model.improvement;
@@ -94,13 +96,15 @@ std::string predictions_text(const PredictionQuality& predictions) {
 
 std::string reward_model_text(const Model& model) {
   const auto& heads = model.controller.predictive()->heads();
-  const bool on = std::any_of(heads.begin(), heads.end(),
-                              [](const PredictiveHead& head) { return head.has_reward(); });
-  const std::string share = model.predictions ? fmt::format("{:.1f} % of the reward's variance",
-                                                            100.0 * model.predictions->reward_model)
-                                              : "";
-  if (!on) return "off: the value finds the reward in the state";
-  return share.empty() ? "on" : fmt::format("on: {} is in the action, not in the state", share);
+  const auto with = std::count_if(heads.begin(), heads.end(),
+                                  [](const PredictiveHead& head) { return head.has_reward(); });
+  if (with == 0) return "off: the value finds the reward in the state";
+  const std::string on =
+      with == std::ssize(heads) ? "on" : fmt::format("on in {} of {} fits", with, heads.size());
+  const double share = model.predictions ? model.predictions->reward_model : 0.0;
+  if (!(share > 0.0)) return on;
+  return fmt::format("{}: {:.1f} % of the reward's variance is in the action, not in the state", on,
+                     100.0 * share);
 }
 
 /// What a predictive controller remembers, keeps and predicts.

@@ -59,6 +59,11 @@ struct LearnWith {
 Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options = {},
              const LearnWith& with = {});
 
+/// The same from copies of an environment that run side by side. The experience is that of one copy
+/// after the other.
+Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptions& options = {},
+             const LearnWith& with = {});
+
 /// Learns from a log alone, as one round. A stream is read once for every pass, so that memory does
 /// not grow with it: three times to look at it, once or twice for the value and for every sweep,
 /// and once for the confidence. Throws Error for bad options, and for a log that is empty or does

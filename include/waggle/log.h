@@ -68,6 +68,17 @@ struct LogOptions {
   static LogOptions of(const Model& model);
 };
 
+/// A column of a log that is in memory already: numbers, which are not copied and must outlive the
+/// log, or texts.
+struct LogColumn {
+  std::string name;
+  Eigen::Map<const Eigen::VectorXd, Eigen::Unaligned, Eigen::InnerStride<>> numbers = {
+      nullptr, 0, Eigen::InnerStride<>(1)};
+  std::vector<std::string> texts = {};  ///< if not empty, the column is these
+
+  Eigen::Index rows() const { return texts.empty() ? numbers.size() : std::ssize(texts); }
+};
+
 /// A log in one or several files, of any size: opened, checked in one pass, then read as often as
 /// wanted as chunks of a trajectory, in memory that does not grow with the log.
 ///
@@ -84,6 +95,9 @@ class Log final : public TrajectorySource {
   /// Paths or patterns (*, ?, [ ]), whose files follow in alphabetical order.
   explicit Log(const std::vector<std::string>& files, const LogOptions& options = {});
   explicit Log(const std::string& file, const LogOptions& options = {});
+  /// A table in memory; `name` stands for it in messages. A number that is NaN is a missing one.
+  /// Throws as for files, and if the columns differ in length.
+  Log(std::vector<LogColumn> columns, const std::string& name, const LogOptions& options = {});
   ~Log() override;
   Log(Log&&) noexcept;
   Log& operator=(Log&&) noexcept;

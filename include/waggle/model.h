@@ -120,6 +120,9 @@ struct Model {
   double divergence_limit = 0.0;
   std::vector<std::string> warnings;  ///< for a person: too little data, no convergence, divergence
   Provenance provenance;
+  /// How its environment's observations and actions look to a program in another language, as that
+  /// one writes it; kept with the model, and of no meaning here.
+  std::string interface;
 
   /// False if the initial policy diverged: then there is nothing to learn from, and no policy.
   bool usable() const { return controller.reservoir != nullptr; }

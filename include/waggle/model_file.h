@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <waggle/model.h>
+#include <waggle/supervised.h>
 
 namespace waggle {
 
@@ -23,5 +24,10 @@ Model load_model(const std::filesystem::path& path);
 /// The same from and to bytes; `name` is for messages.
 std::string serialise(const Model& model);
 Model parse_model(std::string_view bytes, const std::string& name);
+
+/// A readout and its network in the same way, but for its options' seed and in_sample. Throws Error
+/// if the reservoir is no echo state network.
+std::string serialise(const Supervised& model);
+Supervised parse_supervised(std::string_view bytes, const std::string& name);
 
 }  // namespace waggle

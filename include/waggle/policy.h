@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -148,6 +150,73 @@ class GreedyPolicy final : public Policy {
   double reward_ = 0.0;
   Eigen::VectorXd observation_;
   Eigen::VectorXd next_;  // work space
+};
+
+/// The policies of several copies of a system, side by side.
+class PolicyGroup {
+ public:
+  virtual ~PolicyGroup() = default;
+  /// A new episode starts in this copy.
+  virtual void begin_episode(Eigen::Index copy) = 0;
+  /// For every copy named, writes the action it takes into its column, given its percept; each
+  /// copy has draws of its own, so that it does as it would alone.
+  virtual void act(std::span<const Percept> percepts, std::span<const Eigen::Index> copies,
+                   std::span<Draws> draws, Eigen::Ref<Eigen::MatrixXd> actions) = 0;
+  /// As Policy::end_episode.
+  virtual void end_episode(Eigen::Index copy, const Percept& percept) = 0;
+  /// Whether the last action of this copy was drawn at random.
+  virtual bool explored(Eigen::Index /*copy*/) const { return false; }
+};
+
+/// One policy for each copy, asked one after the other.
+class SeparatePolicies final : public PolicyGroup {
+ public:
+  explicit SeparatePolicies(std::vector<std::unique_ptr<Policy>> policies)
+      : policies_(std::move(policies)) {}
+  void begin_episode(Eigen::Index copy) override;
+  void act(std::span<const Percept> percepts, std::span<const Eigen::Index> copies,
+           std::span<Draws> draws, Eigen::Ref<Eigen::MatrixXd> actions) override;
+  void end_episode(Eigen::Index copy, const Percept& percept) override;
+
+ private:
+  std::vector<std::unique_ptr<Policy>> policies_;
+};
+
+/// GreedyPolicy for several copies: what their networks have to compute is one matrix product. An
+/// action may differ from that of a GreedyPolicy by the rounding of sums in another order, unless a
+/// copy acts alone.
+class GreedyGroup final : public PolicyGroup {
+ public:
+  /// `states` has the state of every copy in a column. Throws Error as GreedyPolicy does.
+  GreedyGroup(Controller controller, Eigen::MatrixXd states, const Exploration& exploration = {});
+  ~GreedyGroup() override;
+  GreedyGroup(GreedyGroup&&) noexcept;
+  GreedyGroup& operator=(GreedyGroup&&) noexcept;
+
+  void begin_episode(Eigen::Index copy) override;
+  /// Throws Error, naming the copy, as GreedyPolicy::act, and then remembers nothing of it.
+  void act(std::span<const Percept> percepts, std::span<const Eigen::Index> copies,
+           std::span<Draws> draws, Eigen::Ref<Eigen::MatrixXd> actions) override;
+  void end_episode(Eigen::Index /*copy*/, const Percept& /*percept*/) override {}
+  bool explored(Eigen::Index copy) const override {
+    return explored_[static_cast<std::size_t>(copy)];
+  }
+
+  /// What each copy remembers, a column each. May be replaced by others of the same number of rows.
+  const Eigen::MatrixXd& states() const { return states_; }
+  void set_states(Eigen::MatrixXd states);
+  const Controller& controller() const;
+
+ private:
+  std::unique_ptr<ActionSearch> search_;
+  Exploration exploration_;
+  Eigen::MatrixXd states_;
+  std::vector<HeldActions> held_;
+  std::vector<bool> explored_;
+
+  // Work space: a column for each copy that acts.
+  Eigen::MatrixXd before_, next_, observations_;
+  Eigen::VectorXd rewards_;
 };
 
 struct OptimismOptions {

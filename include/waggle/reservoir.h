@@ -165,6 +165,11 @@ class EchoStateNetwork final : public ReservoirSystem {
   void preactivation(const Eigen::Ref<const Eigen::VectorXd>& x,
                      const Eigen::Ref<const Eigen::VectorXd>& z,
                      Eigen::Ref<Eigen::VectorXd> out) const;
+  /// The same for every column of x (n × B) and z (d × B), by one matrix product. Sums are taken in
+  /// another order, so that it differs from the above in the last digits.
+  void preactivations(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                      const Eigen::Ref<const Eigen::MatrixXd>& z,
+                      Eigen::Ref<Eigen::MatrixXd> out) const;
   /// values turns from A x + C z + ζ into the next state, in place.
   void activate(const Eigen::Ref<const Eigen::VectorXd>& x,
                 Eigen::Ref<Eigen::VectorXd> values) const;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include <waggle/environment.h>
 #include <waggle/policy.h>
@@ -49,6 +51,65 @@ class Simulation {
   bool fresh_ = true;  // at an episode's start, its policy not yet told
   Percept percept_;
   Eigen::VectorXd action_;
+};
+
+/// Copies of one environment that take their steps together, as whoever drives them from outside
+/// the library has them.
+class EnvironmentCopies {
+ public:
+  virtual ~EnvironmentCopies() = default;
+  virtual EnvironmentSpec spec() const = 0;
+  virtual Eigen::Index copies() const = 0;
+  /// Starts an episode in every copy. `percepts` has one for each, with observations of the spec's
+  /// size.
+  virtual void reset(std::span<Percept> percepts) = 0;
+  /// Applies column i of `actions` to copy i and writes what it led to. A copy whose last percept
+  /// ended its episode, and that restart() left alone, starts the next one instead; its action
+  /// is not read.
+  virtual void step(const Eigen::Ref<const Eigen::MatrixXd>& actions,
+                    std::span<Percept> percepts) = 0;
+  /// Starts the next episode of the copies named, whose last percepts have ended theirs, and
+  /// writes the first percept of each; or returns false, and the next step does it.
+  virtual bool restart(std::span<const Eigen::Index> copies, std::span<Percept> percepts) = 0;
+};
+
+struct GroupRollout {
+  std::vector<Trajectory> trajectories;   ///< one for each copy
+  std::vector<std::vector<bool>> random;  ///< of every row, whether its action was drawn at random
+  bool diverged = false;                  ///< some copy was lost; all have begun an episode
+
+  Eigen::Index steps() const;  ///< rows in all
+};
+
+/// Simulation for copies, each with a clock of its own and the seed that follows the last copy's:
+/// given the same actions, what a copy sees and draws does not depend on whether others run beside
+/// it.
+class GroupSimulation {
+ public:
+  /// `environment` must outlive the simulation. Throws Error if its spec is inconsistent.
+  GroupSimulation(EnvironmentCopies& environment, std::uint64_t seed);
+
+  const EnvironmentSpec& spec() const { return spec_; }
+  Eigen::Index copies() const { return std::ssize(percepts_); }
+
+  /// Lets all copies act until there are options.steps rows or, since they take their steps
+  /// together, a few more. Throws as Simulation::run.
+  GroupRollout run(PolicyGroup& policies, const RolloutOptions& options);
+
+ private:
+  void reset();
+  void decide(PolicyGroup& policies, const std::vector<Eigen::Index>& copies, GroupRollout& result);
+
+  EnvironmentCopies& environment_;
+  EnvironmentSpec spec_;
+  std::vector<Random> random_;
+  std::vector<std::uint64_t> clocks_;
+  std::vector<bool> fresh_;  // at an episode's start, its policy not yet told
+  std::vector<Percept> percepts_;
+  std::vector<Draws> draws_;
+  Eigen::MatrixXd actions_;
+  Eigen::VectorXd none_;              // the action of a terminated row
+  std::vector<Eigen::Index> acting_;  // work space
 };
 
 }  // namespace waggle

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -63,6 +64,13 @@ struct Supervised {
 Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                           const Eigen::Ref<const Eigen::MatrixXd>& targets,
                           const SupervisedOptions& options = {});
+
+/// The same for several series, each from x = 0 and with a washout of its own; the inputs and the
+/// targets of one are columns ends[i − 1] (0 for the first) up to ends[i]. Throws Error, too,
+/// unless the ends rise to the number of columns.
+Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
+                          const Eigen::Ref<const Eigen::MatrixXd>& targets,
+                          const std::vector<Eigen::Index>& ends, const SupervisedOptions& options);
 
 /// The same for any reservoir system; options.reservoir and standardise_inputs are not used.
 Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,

@@ -75,6 +75,16 @@ void ActionSearch::prepare(const Ref<const VectorXd>& x, double reward,
   value_->prepare(x, z_);
 }
 
+void ActionSearch::prepare_all(const Ref<const Eigen::MatrixXd>& x,
+                               const Ref<const VectorXd>& rewards,
+                               const Ref<const Eigen::MatrixXd>& observations) {
+  eigen_assert(x.rows() == reservoir().units() && x.cols() == rewards.size());
+  all_z_.setZero(layout().size(), x.cols());
+  if (layout().reward) all_z_.row(0) = rewards.transpose();
+  all_z_.bottomRows(layout().observation_size) = observations;
+  value_->prepare_all(x, all_z_);
+}
+
 void ActionSearch::encode(const Ref<const VectorXd>& action, Ref<VectorXd> channels) const {
   if (space().is_discrete()) {
     channels.setZero();

@@ -31,6 +31,12 @@ class ActionSearch {
 
   void prepare(const Eigen::Ref<const Eigen::VectorXd>& x, double reward,
                const Eigen::Ref<const Eigen::VectorXd>& observation);
+  /// The same for several histories, a state and an observation in each column; the search is then
+  /// at the one selected. Allocates only where there are more of them than before.
+  void prepare_all(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                   const Eigen::Ref<const Eigen::VectorXd>& rewards,
+                   const Eigen::Ref<const Eigen::MatrixXd>& observations);
+  void select(Eigen::Index column) { value_->select(column); }
   /// Writes the best action, in the environment's terms, and returns its value.
   double maximise(Draws& draws, Eigen::Ref<Eigen::VectorXd> action);
   /// next = x_{k+1}(action).
@@ -64,6 +70,7 @@ class ActionSearch {
   double half_width_;  // over which the value is averaged; 0 for none
 
   Eigen::VectorXd z_;           // (r, 0, o), as prepared
+  Eigen::MatrixXd all_z_;       // the same for several histories
   Eigen::MatrixXd candidates_;  // action channels × candidates
   Eigen::VectorXd values_;      // one for each candidate
   Eigen::VectorXd best_;        // channels of the best action found

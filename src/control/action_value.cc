@@ -15,6 +15,13 @@ using Eigen::MatrixXd;
 using Eigen::Ref;
 using Eigen::VectorXd;
 
+void ActionValue::prepare_all(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z) {
+  all_x_ = x;
+  all_z_ = z;
+}
+
+void ActionValue::select(Index column) { prepare(all_x_.col(column), all_z_.col(column)); }
+
 void ActionValue::at_each(const MatrixXd& candidates, VectorXd& values) {
   for (Index j = 0; j < candidates.cols(); ++j) values[j] = at(candidates.col(j));
 }
@@ -83,8 +90,17 @@ class NetworkValue final : public ActionValue {
   void prepare(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z) override {
     state_ = x;
     network_.preactivation(state_, z, base_);
-    const Index n = network_.nonlinear_units();
-    remembered_ = (weights_.head(n) - scaled_weights_).dot(state_.head(n));
+    remember();
+  }
+  void prepare_all(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z) override {
+    all_x_ = x;
+    bases_.resize(x.rows(), x.cols());
+    network_.preactivations(x, z, bases_);
+  }
+  void select(Index column) override {
+    state_ = all_x_.col(column);
+    base_ = bases_.col(column);
+    remember();
   }
   void step(const Ref<const VectorXd>& channels, Ref<VectorXd> next) override {
     next = base_;
@@ -146,6 +162,10 @@ class NetworkValue final : public ActionValue {
   }
 
  private:
+  void remember() {
+    const Index n = network_.nonlinear_units();
+    remembered_ = (weights_.head(n) - scaled_weights_).dot(state_.head(n));
+  }
   /// Of C, for a channel of the action.
   MatrixXd::ConstColXpr column(Index channel) const {
     return network_.input().col(first_ + channel);
@@ -158,6 +178,7 @@ class NetworkValue final : public ActionValue {
   VectorXd scaled_weights_;  // of the nonlinear units, each times its leak
   VectorXd state_;           // x, as prepared
   VectorXd base_;            // A x + C z + ζ without the action
+  MatrixXd bases_;           // the same for all that were prepared together
   double remembered_ = 0.0;  // what the leak keeps of the value of x
   VectorXd shifted_;         // base_ with all but one channel applied
   VectorXd next_;

@@ -27,6 +27,11 @@ class ActionValue {
   /// z is as read at step k, with 0 in place of the action.
   virtual void prepare(const Eigen::Ref<const Eigen::VectorXd>& x,
                        const Eigen::Ref<const Eigen::VectorXd>& z) = 0;
+  /// Prepares a history in every column of x and z, what they can share at once; at(), step() and
+  /// the rest then speak of the one last selected.
+  virtual void prepare_all(const Eigen::Ref<const Eigen::MatrixXd>& x,
+                           const Eigen::Ref<const Eigen::MatrixXd>& z);
+  virtual void select(Eigen::Index column);
   /// next = x_{k+1}(v).
   virtual void step(const Eigen::Ref<const Eigen::VectorXd>& channels,
                     Eigen::Ref<Eigen::VectorXd> next) = 0;
@@ -43,6 +48,9 @@ class ActionValue {
   /// ± half_width if that is > 0.
   virtual Maximum maximise_along(Eigen::Index channel, const Eigen::VectorXd& channels,
                                  double lower, double upper, double half_width);
+
+ protected:
+  Eigen::MatrixXd all_x_, all_z_;  // as prepare_all() was given them
 };
 
 /// For the controller's reservoir and layout; its weights are 0.

@@ -31,6 +31,22 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
+/// Deviates from the action as asked for; whether it is a random one.
+bool stray(const ActionSearch& search, const Exploration& exploration, HeldActions& held,
+           Draws& draws, Ref<VectorXd> action) {
+  if (!exploration.held) return search.explore(exploration, draws, action);
+  // Begun so often that a share ε of the steps is random.
+  const double epsilon = exploration.epsilon;
+  const double chance = epsilon / (epsilon + (1.0 - epsilon) * HeldActions::kMeanTime);
+  if (!held.holding() && epsilon > 0.0 && draws.uniform() < chance) {
+    search.draw(draws, action);
+    held.begin(action, draws);
+  }
+  if (!held.holding()) return false;
+  held.take(action);
+  return true;
+}
+
 /// What was applied may be outside the bounds: these are of the search, not of the world.
 void require_applied(const ActionSpace& space, const Ref<const VectorXd>& action, bool acted) {
   require(acted, "applied: no action has been chosen in this episode yet");
@@ -83,19 +99,7 @@ void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> actio
 }
 
 void GreedyPolicy::explore(Draws& draws, Ref<VectorXd> action) {
-  if (!exploration_.held) {
-    explored_ = search_->explore(exploration_, draws, action);
-    return;
-  }
-  // Begun so often that a share ε of the steps is random.
-  const double epsilon = exploration_.epsilon;
-  const double chance = epsilon / (epsilon + (1.0 - epsilon) * HeldActions::kMeanTime);
-  if (!held_.holding() && epsilon > 0.0 && draws.uniform() < chance) {
-    search_->draw(draws, action);
-    held_.begin(action, draws);
-  }
-  explored_ = held_.holding();
-  if (explored_) held_.take(action);
+  explored_ = stray(*search_, exploration_, held_, draws, action);
 }
 
 void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
@@ -107,6 +111,89 @@ void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
   require(is_usable(value), "applied: action {} makes the reservoir's state overflow", action[0]);
   state_.swap(next_);
   value_ = value;
+}
+
+void SeparatePolicies::begin_episode(Index copy) {
+  policies_[static_cast<std::size_t>(copy)]->begin_episode();
+}
+
+void SeparatePolicies::act(std::span<const Percept> percepts, std::span<const Index> copies,
+                           std::span<Draws> draws, Ref<MatrixXd> actions) {
+  for (const Index copy : copies) {
+    const auto i = static_cast<std::size_t>(copy);
+    policies_[i]->act(percepts[i], draws[i], actions.col(copy));
+  }
+}
+
+void SeparatePolicies::end_episode(Index copy, const Percept& percept) {
+  policies_[static_cast<std::size_t>(copy)]->end_episode(percept);
+}
+
+GreedyGroup::GreedyGroup(Controller controller, MatrixXd states, const Exploration& exploration)
+    : search_(std::make_unique<ActionSearch>(std::move(controller))), exploration_(exploration) {
+  exploration_.validate(search_->space());
+  set_states(std::move(states));
+}
+
+GreedyGroup::~GreedyGroup() = default;
+GreedyGroup::GreedyGroup(GreedyGroup&&) noexcept = default;
+GreedyGroup& GreedyGroup::operator=(GreedyGroup&&) noexcept = default;
+
+const Controller& GreedyGroup::controller() const { return search_->controller(); }
+
+void GreedyGroup::set_states(MatrixXd states) {
+  require(states.rows() == search_->reservoir().units() && states.allFinite(),
+          "greedy policies: the states of size {} must be finite and of the reservoir's size {}",
+          states.rows(), search_->reservoir().units());
+  states_ = std::move(states);
+  held_.resize(static_cast<std::size_t>(states_.cols()));
+  for (HeldActions& held : held_) held.reset();
+  explored_.assign(static_cast<std::size_t>(states_.cols()), false);
+}
+
+void GreedyGroup::begin_episode(Index copy) {
+  states_.col(copy).setZero();
+  held_[static_cast<std::size_t>(copy)].reset();
+}
+
+void GreedyGroup::act(std::span<const Percept> percepts, std::span<const Index> copies,
+                      std::span<Draws> draws, Ref<MatrixXd> actions) {
+  const Index count = std::ssize(copies);
+  if (count == 0) return;
+  before_.resize(states_.rows(), count);
+  next_.resize(states_.rows(), count);
+  observations_.resize(search_->layout().observation_size, count);
+  rewards_.resize(count);
+  for (Index j = 0; j < count; ++j) {
+    const Index copy = copies[static_cast<std::size_t>(j)];
+    const Percept& percept = percepts[static_cast<std::size_t>(copy)];
+    try {
+      require_percept(search_->layout(), percept);
+    } catch (const Error& error) {
+      throw Error(percepts.size() == 1 ? error.what()
+                                       : fmt::format("copy {}: {}", copy, error.what()));
+    }
+    before_.col(j) = states_.col(copy);
+    observations_.col(j) = percept.observation;
+    rewards_[j] = percept.reward;
+  }
+  if (count == 1) {
+    search_->prepare(before_.col(0), rewards_[0], observations_.col(0));
+  } else {
+    search_->prepare_all(before_, rewards_, observations_);
+  }
+  for (Index j = 0; j < count; ++j) {
+    const Index copy = copies[static_cast<std::size_t>(j)];
+    const auto i = static_cast<std::size_t>(copy);
+    auto action = actions.col(copy);
+    if (count > 1) search_->select(j);
+    search_->maximise(draws[i], action);
+    explored_[i] = stray(*search_, exploration_, held_[i], draws[i], action);
+    search_->apply(action, next_.col(j));
+  }
+  for (Index j = 0; j < count; ++j) {
+    states_.col(copies[static_cast<std::size_t>(j)]) = next_.col(j);
+  }
 }
 
 void OptimismOptions::validate() const {

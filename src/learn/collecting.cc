@@ -106,22 +106,138 @@ std::vector<Index> round_steps(const CollectOptions& options) {
   return plan;
 }
 
-Collected act(Simulation& simulation, const Learnt& learnt, int round, int rounds,
-              const RolloutOptions& run) {
-  const CollectOptions& options = *learnt.collected;
-  Collected result;
-  if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
-    OptimisticPolicy policy(learnt.controller,
-                            inverse_covariance(learnt.controller, learnt.experience),
-                            {.bonus = options.optimism}, learnt.state);
-    result.rollout = simulation.run(policy, run);
+Index Collected::steps() const {
+  Index sum = 0;
+  for (const Trajectory& part : rows) sum += part.steps();
+  return sum;
+}
+
+double Collected::mean_reward() const {
+  double mean = 0.0;
+  for (const Trajectory& part : rows) {
+    if (part.steps() == 0) continue;
+    mean +=
+        part.rewards().mean() * (static_cast<double>(part.steps()) / static_cast<double>(steps()));
+  }
+  return mean;
+}
+
+void Collected::append(Collected next) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    random[i].resize(static_cast<std::size_t>(rows[i].steps()), true);
+    random[i].insert(random[i].end(), next.random[i].begin(), next.random[i].end());
+    rows[i].append(next.rows[i]);
+  }
+}
+
+namespace {
+
+class FromOne final : public Collector {
+ public:
+  FromOne(Simulation& simulation, Policy& initial) : simulation_(simulation), initial_(initial) {}
+
+  const EnvironmentSpec& spec() const override { return simulation_.spec(); }
+  Collected begin(const RolloutOptions& run) override { return collected(initial_, run); }
+  Collected act(const Learnt& learnt, const std::vector<Trajectory>& /*rows*/, int round,
+                int rounds, const RolloutOptions& run) override {
+    const CollectOptions& options = *learnt.collected;
+    if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
+      OptimisticPolicy policy(learnt.controller,
+                              inverse_covariance(learnt.controller, learnt.experience),
+                              {.bonus = options.optimism}, learnt.state);
+      return collected(policy, run);
+    }
+    GreedyPolicy policy =
+        learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
+    std::vector<bool> random;
+    WatchedPolicy watched(policy, random);
+    Collected result = collected(watched, run);
+    result.random[0] = std::move(random);
     return result;
   }
-  GreedyPolicy policy =
-      learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
-  WatchedPolicy watched(policy, result.random);
-  result.rollout = simulation.run(watched, run);
-  return result;
+
+ private:
+  Collected collected(Policy& policy, const RolloutOptions& run) {
+    Rollout rollout = simulation_.run(policy, run);
+    Collected result;
+    result.rows.push_back(std::move(rollout.trajectory));
+    result.random.emplace_back();
+    result.diverged = rollout.diverged;
+    return result;
+  }
+
+  Simulation& simulation_;
+  Policy& initial_;
+};
+
+class FromCopies final : public Collector {
+ public:
+  FromCopies(GroupSimulation& simulation, PolicyGroup& initial)
+      : simulation_(simulation), initial_(initial) {}
+
+  const EnvironmentSpec& spec() const override { return simulation_.spec(); }
+  Collected begin(const RolloutOptions& run) override {
+    Collected result = collected(initial_, run);
+    result.random.assign(result.rows.size(), {});
+    return result;
+  }
+  Collected act(const Learnt& learnt, const std::vector<Trajectory>& rows, int round, int rounds,
+                const RolloutOptions& run) override {
+    const CollectOptions& options = *learnt.collected;
+    const MatrixXd states = states_after(learnt.controller, rows);
+    if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
+      const MatrixXd covariance = inverse_covariance(learnt.controller, learnt.experience);
+      std::vector<std::unique_ptr<Policy>> policies;
+      for (Index i = 0; i < states.cols(); ++i) {
+        policies.push_back(std::make_unique<OptimisticPolicy>(
+            learnt.controller, covariance, OptimismOptions{.bonus = options.optimism},
+            states.col(i)));
+      }
+      SeparatePolicies separate(std::move(policies));
+      Collected result = collected(separate, run);
+      result.random.assign(result.rows.size(), {});
+      return result;
+    }
+    GreedyGroup group(learnt.controller, states, exploration_in(round, rounds, options));
+    return collected(group, run);
+  }
+
+ private:
+  /// What every copy remembers of the episode it is in.
+  static MatrixXd states_after(const Controller& controller, const std::vector<Trajectory>& rows) {
+    const ReservoirSystem& reservoir = *controller.reservoir;
+    MatrixXd states = MatrixXd::Zero(reservoir.units(), std::ssize(rows));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Trajectory& all = rows[i];
+      Index first = all.steps();
+      while (first > 0 && all.end(first - 1) == EpisodeEnd::none) --first;
+      if (first == all.steps()) continue;
+      Trajectory open(all.action_size(), all.observation_size());
+      open.append(all, first, all.steps() - first);
+      VectorXd state = VectorXd::Zero(reservoir.units());
+      for_each_block(reservoir, controller.layout, open, state, [](const StateBlock&) {});
+      states.col(static_cast<Index>(i)) = state;
+    }
+    return states;
+  }
+
+  Collected collected(PolicyGroup& policies, const RolloutOptions& run) {
+    GroupRollout rollout = simulation_.run(policies, run);
+    return {std::move(rollout.trajectories), std::move(rollout.random), rollout.diverged};
+  }
+
+  GroupSimulation& simulation_;
+  PolicyGroup& initial_;
+};
+
+}  // namespace
+
+std::unique_ptr<Collector> collect_from(Simulation& simulation, Policy& initial) {
+  return std::make_unique<FromOne>(simulation, initial);
+}
+
+std::unique_ptr<Collector> collect_from(GroupSimulation& simulation, PolicyGroup& initial) {
+  return std::make_unique<FromCopies>(simulation, initial);
 }
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <waggle/learner.h>
@@ -14,14 +15,35 @@ std::vector<Eigen::Index> round_steps(const CollectOptions& options);
 /// led to, or some episode has ended.
 bool differs(const Trajectory& experience);
 
-/// Rows, and which of their actions were drawn at random; of those beyond, all were.
+/// Rows of every copy of the environment, and which of their actions were drawn at random; of those
+/// beyond, all were.
 struct Collected {
-  Rollout rollout = {Trajectory(1, 0)};
-  std::vector<bool> random = {};
+  std::vector<Trajectory> rows = {};
+  std::vector<std::vector<bool>> random = {};
+  bool diverged = false;
+
+  Eigen::Index steps() const;
+  double mean_reward() const;
+  /// Goes on with what was collected next.
+  void append(Collected next);
 };
 
-/// Lets what was learnt act for a round, counted from 0, which is the initial policy's.
-Collected act(Simulation& simulation, const Learnt& learnt, int round, int rounds,
-              const RolloutOptions& run);
+/// Where a learner's experience comes from, round by round.
+class Collector {
+ public:
+  virtual ~Collector() = default;
+  virtual const EnvironmentSpec& spec() const = 0;
+  /// Lets the initial policy act.
+  virtual Collected begin(const RolloutOptions& run) = 0;
+  /// Lets what was learnt act for a round, counted from 0, which is the initial policy's.
+  /// `rows` are those of every copy so far.
+  virtual Collected act(const Learnt& learnt, const std::vector<Trajectory>& rows, int round,
+                        int rounds, const RolloutOptions& run) = 0;
+};
+
+/// From one environment, or from copies of it that run side by side. What they are made of must
+/// outlive them.
+std::unique_ptr<Collector> collect_from(Simulation& simulation, Policy& initial);
+std::unique_ptr<Collector> collect_from(GroupSimulation& simulation, PolicyGroup& initial);
 
 }  // namespace waggle

@@ -146,16 +146,42 @@ class Learner {
   /// Whether rows of a policy that lost the system are worth having: they teach not to do that.
   bool learns_from_divergence() const { return predictive(); }
 
-  void add_round(const Collected& collected) {
-    const Rollout& rollout = collected.rollout;
+  /// What every copy of the environment has seen so far.
+  const std::vector<Trajectory>& rows() const { return rows_.rows; }
+
+  void add_round(Collected collected) {
     LearnRound& round = result_.rounds.emplace_back();
-    round.steps = rollout.trajectory.steps();
-    round.mean_reward = rollout.trajectory.rewards().mean();
-    round.diverged = rollout.diverged;
-    if (rollout.diverged && !learns_from_divergence()) return;
-    result_.experience.append(rollout.trajectory);
-    random_rows_.insert(random_rows_.end(), collected.random.begin(), collected.random.end());
-    random_rows_.resize(static_cast<std::size_t>(result_.experience.steps()), true);
+    round.steps = collected.steps();
+    round.mean_reward = collected.mean_reward();
+    round.diverged = collected.diverged;
+    if (collected.diverged && !learns_from_divergence()) {
+      // Nothing is learnt from it.
+    } else if (rows_.rows.empty()) {
+      rows_ = std::move(collected);
+    } else {
+      rows_.append(std::move(collected));
+    }
+    // One copy after the other; but for the last of them, each record ends where it does.
+    Trajectory& experience = result_.experience;
+    experience.clear();
+    random_rows_.clear();
+    for (std::size_t i = 0; i < rows_.rows.size(); ++i) {
+      const Index before = experience.steps();
+      if (before > 0 && experience.end(before - 1) == EpisodeEnd::none) {
+        experience.end_episode(EpisodeEnd::truncated);
+      }
+      experience.append(rows_.rows[i]);
+      random_rows_.insert(random_rows_.end(), rows_.random[i].begin(), rows_.random[i].end());
+      random_rows_.resize(static_cast<std::size_t>(experience.steps()), true);
+    }
+  }
+  /// The system was reset: whatever comes next starts an episode.
+  void cut() {
+    for (Trajectory& rows : rows_.rows) {
+      if (rows.steps() > 0 && rows.end(rows.steps() - 1) == EpisodeEnd::none) {
+        rows.end_episode(EpisodeEnd::truncated);
+      }
+    }
   }
 
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
@@ -323,17 +349,15 @@ class Learner {
   bool ended_ = false;  // some episode terminated
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;
-  std::vector<bool> random_rows_;  // whose actions were drawn at random
+  Collected rows_;                 // of every copy
+  std::vector<bool> random_rows_;  // of the experience, whose actions were drawn at random
   Learnt result_;
 };
 
-}  // namespace
-
-Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options,
-             const LearnWith& with) {
-  Learner learner(simulation.spec(), options.fit, options.collect, with);
+Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith& with) {
+  Learner learner(collector.spec(), options.fit, options.collect, with);
   Learnt& learnt = learner.result();
-  learnt.provenance.sources = {simulation.spec().name};
+  learnt.provenance.sources = {collector.spec().name};
   const std::vector<Index> plan = round_steps(options.collect);
   const int rounds = static_cast<int>(plan.size());
   double limit = RolloutOptions{}.divergence_limit;
@@ -343,30 +367,26 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
     const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
     Collected collected;
     if (initially) {
-      collected.rollout = simulation.run(initial, {.steps = steps});
+      collected = collector.begin({.steps = steps});
     } else {
-      collected =
-          act(simulation, learnt, round, rounds, {.steps = steps, .divergence_limit = limit});
+      collected = collector.act(learnt, learner.rows(), round, rounds,
+                                {.steps = steps, .divergence_limit = limit});
     }
-    Rollout& rollout = collected.rollout;
-    if (rollout.diverged) {
+    if (collected.diverged) {
       if (round == 0) {
-        learner.add_round(collected);
         learnt.warnings.push_back(
-            fmt::format("the initial policy diverged after {} steps", rollout.trajectory.steps()));
+            fmt::format("the initial policy diverged after {} steps", collected.steps()));
+        learner.add_round(std::move(collected));
         return std::move(learnt);
       }
       // The system was reset; whatever the fit thinks the state is, the next rows start an episode.
-      const Index last = learnt.experience.steps() - 1;
-      if (last >= 0 && learnt.experience.end(last) == EpisodeEnd::none) {
-        learnt.experience.end_episode(EpisodeEnd::truncated);
-      }
-      const Index left = steps - rollout.trajectory.steps();
+      learner.cut();
+      const Index left = steps - collected.steps();
       if (learner.learns_from_divergence() && left > 0) {
-        rollout.trajectory.append(simulation.run(initial, {.steps = left}).trajectory);
+        collected.append(collector.begin({.steps = left}));
       }
     }
-    learner.add_round(collected);
+    learner.add_round(std::move(collected));
     TrajectoryChunks experience(learnt.experience);
     learner.fit(experience, round + 1 == rounds);
     // Far from all that is known, what is learnt from is of little use and drowns the rest.
@@ -379,6 +399,18 @@ Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& option
   TrajectoryChunks experience(learnt.experience);
   learner.finish(experience);
   return std::move(learnt);
+}
+
+}  // namespace
+
+Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options,
+             const LearnWith& with) {
+  return learn(*collect_from(simulation, initial), options, with);
+}
+
+Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptions& options,
+             const LearnWith& with) {
+  return learn(*collect_from(simulation, initial), options, with);
 }
 
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,

@@ -110,7 +110,7 @@ double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
 }  // namespace
 
 double Model::standard_error(const Ref<const VectorXd>& x) const {
-  require(has_confidence(), "model: it was made without confidence");
+  require(usable() && has_confidence(), "model: it was made without confidence");
   const Index units = controller.reservoir->units();
   require(x.size() == units, "model: a state of size {}, must be {}", x.size(), units);
   if (controller.network() != nullptr) return length(deviation_factor, x);  // its features are x

@@ -23,7 +23,7 @@ bool within(const Percept& percept, double limit) {
   return (percept.observation.array().abs() <= std::min(limit, kLargestNumber)).all();
 }
 
-void require_action(const ActionSpace& space, const VectorXd& action) {
+void require_action(const ActionSpace& space, const Eigen::Ref<const VectorXd>& action) {
   for (Index i = 0; i < action.size(); ++i) {
     const double lower = space.is_discrete() ? 0.0 : space.lower[i];
     const double upper = space.is_discrete() ? space.choices - 1.0 : space.upper[i];
@@ -33,6 +33,13 @@ void require_action(const ActionSpace& space, const VectorXd& action) {
   }
 }
 
+void require_names(const EnvironmentSpec& spec) {
+  spec.actions.validate();
+  require(static_cast<Index>(spec.action_names.size()) == spec.actions.size(),
+          "environment '{}': {} action names for actions of size {}", spec.name,
+          spec.action_names.size(), spec.actions.size());
+}
+
 }  // namespace
 
 Simulation::Simulation(Environment& environment, std::uint64_t seed, Index max_episode_steps)
@@ -40,12 +47,9 @@ Simulation::Simulation(Environment& environment, std::uint64_t seed, Index max_e
       spec_(environment.spec()),
       random_(seed),
       max_episode_steps_(max_episode_steps) {
-  spec_.actions.validate();
+  require_names(spec_);
   require(max_episode_steps >= 0, "max_episode_steps = {}: must not be negative",
           max_episode_steps);
-  require(static_cast<Index>(spec_.action_names.size()) == spec_.actions.size(),
-          "environment '{}': {} action names for actions of size {}", spec_.name,
-          spec_.action_names.size(), spec_.actions.size());
   action_.setZero(spec_.actions.size());
   reset();
 }
@@ -92,6 +96,108 @@ Rollout Simulation::run(Policy& policy, const RolloutOptions& options) {
     if (!within(percept_, options.divergence_limit)) {
       result.diverged = true;
       result.trajectory.end_episode(EpisodeEnd::truncated);
+      reset();
+      break;
+    }
+  }
+  return result;
+}
+
+Index GroupRollout::steps() const {
+  Index sum = 0;
+  for (const Trajectory& trajectory : trajectories) sum += trajectory.steps();
+  return sum;
+}
+
+GroupSimulation::GroupSimulation(EnvironmentCopies& environment, std::uint64_t seed)
+    : environment_(environment), spec_(environment.spec()) {
+  require_names(spec_);
+  const Index copies = environment.copies();
+  require(copies >= 1, "environment '{}': {} copies, must be at least 1", spec_.name, copies);
+  for (Index i = 0; i < copies; ++i) {
+    random_.emplace_back(seed + static_cast<std::uint64_t>(i));
+    draws_.push_back(random_.back().at(Purpose::policy));
+  }
+  const auto count = static_cast<std::size_t>(copies);
+  clocks_.assign(count, 0);
+  percepts_.resize(count);
+  actions_.setZero(spec_.actions.size(), copies);
+  none_.setZero(spec_.actions.size());
+  reset();
+}
+
+void GroupSimulation::reset() {
+  for (Percept& percept : percepts_) {
+    percept = Percept{};
+    percept.observation.setZero(spec_.observation_size());
+  }
+  environment_.reset(percepts_);
+  fresh_.assign(percepts_.size(), true);
+}
+
+/// The named copies decide on what they see, and a row of each is written down.
+void GroupSimulation::decide(PolicyGroup& policies, const std::vector<Index>& copies,
+                             GroupRollout& result) {
+  acting_.clear();
+  for (const Index copy : copies) {
+    const auto i = static_cast<std::size_t>(copy);
+    if (fresh_[i]) policies.begin_episode(copy);
+    fresh_[i] = false;
+    if (percepts_[i].terminated) {
+      policies.end_episode(copy, percepts_[i]);
+      continue;
+    }
+    draws_[i] = random_[i].at(Purpose::policy, clocks_[i]);
+    acting_.push_back(copy);
+  }
+  policies.act(percepts_, acting_, draws_, actions_);
+  for (const Index copy : copies) {
+    const auto i = static_cast<std::size_t>(copy);
+    const Percept& percept = percepts_[i];
+    const auto action = actions_.col(copy);
+    Trajectory& rows = result.trajectories[i];
+    if (percept.terminated) {
+      rows.append(percept.reward, none_, percept.observation, EpisodeEnd::terminated);
+    } else {
+      require_action(spec_.actions, action);
+      rows.append(percept.reward, action, percept.observation,
+                  percept.truncated ? EpisodeEnd::truncated : EpisodeEnd::none);
+    }
+    result.random[i].push_back(!percept.terminated && policies.explored(copy));
+    ++clocks_[i];
+  }
+}
+
+GroupRollout GroupSimulation::run(PolicyGroup& policies, const RolloutOptions& options) {
+  options.validate();
+  GroupRollout result;
+  const std::size_t count = percepts_.size();
+  result.trajectories.assign(count, Trajectory(spec_.actions.size(), spec_.observation_size()));
+  result.random.resize(count);
+  std::vector<Index> all, ended;
+  for (Index i = 0; i < copies(); ++i) all.push_back(i);
+  while (result.steps() < options.steps) {
+    decide(policies, all, result);
+    ended.clear();
+    for (const Index copy : all) {
+      const Percept& percept = percepts_[static_cast<std::size_t>(copy)];
+      if (percept.terminated || percept.truncated) ended.push_back(copy);
+    }
+    for (const Index copy : ended) fresh_[static_cast<std::size_t>(copy)] = true;
+    if (!ended.empty() && environment_.restart(ended, percepts_)) {
+      if (std::ssize(ended) == copies()) continue;  // none is in the middle of a step
+      decide(policies, ended, result);
+    }
+    environment_.step(actions_, percepts_);
+    for (const Percept& percept : percepts_) {
+      result.diverged = result.diverged || !within(percept, options.divergence_limit);
+    }
+    if (result.diverged) {
+      for (Trajectory& trajectory : result.trajectories) {
+        if (trajectory.end(trajectory.steps() - 1) == EpisodeEnd::none) {
+          trajectory.end_episode(EpisodeEnd::truncated);
+        }
+      }
       reset();
       break;
     }

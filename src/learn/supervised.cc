@@ -100,9 +100,42 @@ Score score(const Ref<const MatrixXd>& predictions, const Ref<const MatrixXd>& t
   return to_score(rmse.cwiseQuotient(scaling.spread));
 }
 
-Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,
-                          const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
-                          const SupervisedOptions& options) {
+namespace {
+
+/// Throws Error unless the ends of the series rise to the number of steps and the washout leaves
+/// something of them; returns how much.
+Index fitted_steps(const std::vector<Index>& ends, Index steps, Index washout) {
+  Index first = 0, fitted = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    require(ends[i] > first && ends[i] <= steps,
+            "series {} ends at step {}: must be after {}, where it begins, and at most {}", i,
+            ends[i], first, steps);
+    fitted += std::max<Index>(0, ends[i] - first - washout);
+    first = ends[i];
+  }
+  require(first == steps, "the series end at step {}, must end at {}", first, steps);
+  require(fitted >= 2, "washout = {}: leaves {} of {} steps to fit, must leave at least 2", washout,
+          fitted, steps);
+  return fitted;
+}
+
+/// The columns that are fitted: all but the washout of every series.
+MatrixXd after_washout(const Ref<const MatrixXd>& columns, const std::vector<Index>& ends,
+                       Index washout, Index fitted) {
+  MatrixXd kept(columns.rows(), fitted);
+  Index first = 0, to = 0;
+  for (const Index end : ends) {
+    const Index count = std::max<Index>(0, end - first - washout);
+    kept.middleCols(to, count) = columns.middleCols(end - count, count);
+    to += count;
+    first = end;
+  }
+  return kept;
+}
+
+Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
+                      const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
+                      const std::vector<Index>& ends, const SupervisedOptions& options) {
   require(reservoir != nullptr, "fit_supervised: there is no reservoir");
   options.validate();
   require(inputs.rows() == reservoir->inputs(), "inputs have {} channels, the reservoir takes {}",
@@ -110,13 +143,12 @@ Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoi
   require(targets.rows() >= 1 && inputs.cols() == targets.cols(),
           "{} steps of {} inputs and {} of {} targets: there must be as many, and a target",
           inputs.cols(), inputs.rows(), targets.cols(), targets.rows());
-  const Index fitted = inputs.cols() - options.washout;
-  require(fitted >= 2, "washout = {}: leaves {} of {} steps to fit, must leave at least 2",
-          options.washout, std::max<Index>(fitted, 0), inputs.cols());
+  const Index fitted = fitted_steps(ends, inputs.cols(), options.washout);
   require_finite("input", inputs);
   require_finite("target", targets);
 
-  const InputScaling measured = measure_targets(targets.rightCols(fitted));
+  const InputScaling measured =
+      measure_targets(after_washout(targets, ends, options.washout, fitted));
   const InputScaling scaling =
       options.standardise_targets ? measured : InputScaling::none(targets.rows());
   const MatrixXd scaled =
@@ -132,17 +164,24 @@ Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoi
                    .lowest_input = inputs.rowwise().minCoeff(),
                    .highest_input = inputs.rowwise().maxCoeff()};
   LeastSquares equations(reservoir->features(), targets.rows());
-  for_each_feature_block(
-      *reservoir, inputs, model.state, [&](Index first, const Ref<const MatrixXd>& features) {
-        // Not a number fails the comparison too.
-        require((features.array().abs() < kLargestState).all(),
-                "the reservoir's states grow without bound, within {} steps: its echo state "
-                "property fails; lower its spectral radius",
-                first + features.cols());
-        const Index skip = std::clamp<Index>(options.washout - first, 0, features.cols());
-        const Index count = features.cols() - skip;
-        equations.add(features.rightCols(count), scaled.middleCols(first + skip, count));
-      });
+  Index begin = 0;
+  for (const Index end : ends) {
+    const Index steps = end - begin;
+    model.state.setZero();
+    for_each_feature_block(
+        *reservoir, inputs.middleCols(begin, steps), model.state,
+        [&](Index first, const Ref<const MatrixXd>& features) {
+          // Not a number fails the comparison too.
+          require((features.array().abs() < kLargestState).all(),
+                  "the reservoir's states grow without bound, within {} steps: its echo state "
+                  "property fails; lower its spectral radius",
+                  first + features.cols());
+          const Index skip = std::clamp<Index>(options.washout - first, 0, features.cols());
+          const Index count = features.cols() - skip;
+          equations.add(features.rightCols(count), scaled.middleCols(begin + first + skip, count));
+        });
+    begin = end;
+  }
   RidgeOptions solve = options.solve;
   solve.smallest = solve.smallest_or(std::min(1e-12, solve.largest));
   RidgeFit fit = equations.solve(solve);
@@ -153,8 +192,21 @@ Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoi
   return model;
 }
 
+}  // namespace
+
+Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,
+                          const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
+                          const SupervisedOptions& options) {
+  return fit_series(reservoir, inputs, targets, {inputs.cols()}, options);
+}
+
 Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
                           const SupervisedOptions& options) {
+  return fit_supervised(inputs, targets, {inputs.cols()}, options);
+}
+
+Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
+                          const std::vector<Index>& ends, const SupervisedOptions& options) {
   options.validate();
   require(inputs.rows() >= 1 && inputs.cols() >= 1, "fit_supervised: there is no input");
   require_finite("input", inputs);
@@ -166,10 +218,10 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
         scaling.spread.cwiseInverse().asDiagonal() * (inputs.colwise() - scaling.mean);
     procedure->input_bound = input_bound(scaled, procedure->delay);
   }
-  return fit_supervised(std::make_shared<EchoStateNetwork>(
-                            EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members)
-                                .with_input_scaling(scaling)),
-                        inputs, targets, drawn);
+  return fit_series(std::make_shared<EchoStateNetwork>(
+                        EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members)
+                            .with_input_scaling(scaling)),
+                    inputs, targets, ends, drawn);
 }
 
 MatrixXd predict(const Supervised& model, const Ref<const MatrixXd>& inputs, VectorXd& state) {

@@ -258,5 +258,41 @@ TEST(Supervised, BadInputIsRefused) {
   expect_error([&] { forecast(Supervised(), VectorXd(), 5); }, "not fitted");
 }
 
+/// Each series is read from its beginning: the fit of two is that of one network driven by each.
+TEST(SupervisedSeries, SeveralAreFittedAsIfEachWereAlone) {
+  const MatrixXd z = noise(1, 500, 8);
+  MatrixXd targets = MatrixXd::Zero(1, 500);
+  targets.rightCols(499) = z.leftCols(499);  // the last input
+  targets(0, 200) = 0.0;                     // the second series has none at its beginning
+  SupervisedOptions options = presets::forecasting();
+  options.reservoir.units = 10;
+  options.reservoir.activation = Activation::identity;
+  options.washout = 5;
+  options.solve.ridge = 1e-10;
+  const Supervised model = fit_supervised(z, targets, {200, 500}, options);
+  EXPECT_EQ(model.diagnostics.samples, 490);
+  VectorXd state = VectorXd::Zero(model.reservoir->units());
+  const MatrixXd second = predict(model, z.rightCols(300), state);
+  EXPECT_LT((second - targets.rightCols(300)).rightCols(290).cwiseAbs().maxCoeff(), 1e-3);
+  EXPECT_EQ(state, model.state);
+
+  const Supervised whole = fit_supervised(z, targets, options);
+  const Supervised same = fit_supervised(z, targets, {500}, options);
+  EXPECT_EQ(whole.weights, same.weights);
+  expect_error(
+      [&] {
+        fit_supervised(z, targets, {200, 200, 500}, options);
+      },
+      "series 1", "after 200");
+  expect_error([&] { fit_supervised(z, targets, {200}, options); }, "end at step 200", "500");
+  expect_error([&] { fit_supervised(z, targets, {500, 501}, options); }, "series 1", "at most 500");
+  options.washout = 300;
+  expect_error(
+      [&] {
+        fit_supervised(z, targets, {200, 500}, options);
+      },
+      "washout = 300", "0 of 500");
+}
+
 }  // namespace
 }  // namespace waggle

@@ -161,6 +161,21 @@ void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<con
   dgemm_("N", "T", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(), &p);
 }
 
+void add_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
+                 Eigen::Ref<MatrixXd> c) {
+  if (a.cols() == 0 || c.size() == 0) return;
+  const auto lock = guard();
+  const int p = static_cast<int>(c.rows());
+  const int q = static_cast<int>(c.cols());
+  const int m = static_cast<int>(a.cols());
+  const int stride_a = static_cast<int>(a.outerStride());
+  const int stride_b = static_cast<int>(b.outerStride());
+  const int stride_c = static_cast<int>(c.outerStride());
+  const double one = 1.0;
+  dgemm_("N", "N", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(),
+         &stride_c);
+}
+
 void add_square(const Eigen::Ref<const MatrixXd>& a, MatrixXd& c) {
   const auto lock = guard();
   const int p = static_cast<int>(c.rows());
@@ -244,6 +259,11 @@ void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
 void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
                        MatrixXd& c) {
   c.noalias() += a * b.transpose();
+}
+
+void add_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
+                 Eigen::Ref<MatrixXd> c) {
+  c.noalias() += a * b;
 }
 
 void add_square(const Eigen::Ref<const MatrixXd>& a, MatrixXd& c) {

@@ -48,6 +48,10 @@ class TriangularUpdate {
 void add_outer_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
                        const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::MatrixXd& c);
 
+/// c += a · b for a (p × m), b (m × q), c (p × q).
+void add_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
+                 const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::Ref<Eigen::MatrixXd> c);
+
 /// c += a · aᵀ for a (p × m), c (p × p) and symmetric.
 void add_square(const Eigen::Ref<const Eigen::MatrixXd>& a, Eigen::MatrixXd& c);
 

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "logs/columns_table.h"
 #include "logs/log_actions.h"
 #include "logs/log_columns.h"
 #include "logs/table.h"
@@ -103,11 +104,13 @@ LogOptions LogOptions::of(const Model& model) {
 /// Reads rows of consecutive files one ahead, since the next row tells whether an episode ended.
 class Log::Reader {
  public:
-  Reader(const std::vector<std::string>& files, const LogOptions& options)
-      : options_(options), files_(expand_patterns(files)) {
+  using Open = std::function<std::unique_ptr<Table>(const std::filesystem::path&)>;
+
+  Reader(std::vector<std::filesystem::path> files, Open open_table, const LogOptions& options)
+      : options_(options), files_(std::move(files)), open_table_(std::move(open_table)) {
     options.validate();
     table_path_ = files_[0];
-    table_ = open_table(table_path_);
+    table_ = open_table_(table_path_);
     names_ = find_names(options_, table_->columns());
     actions_.emplace(options_, names_.actions);
     survey();
@@ -166,7 +169,7 @@ class Log::Reader {
   }
 
   void open() {
-    if (table_path_ != files_[file_]) table_ = open_table(files_[file_]);
+    if (table_path_ != files_[file_]) table_ = open_table_(files_[file_]);
     table_path_ = files_[file_];
     columns_ = find_columns(options_, names_, table_->columns(), table_path_.string());
     table_->use(columns_.all());
@@ -248,6 +251,7 @@ class Log::Reader {
 
   LogOptions options_;
   std::vector<std::filesystem::path> files_;
+  Open open_table_;
   LogNames names_;
   std::optional<LogActions> actions_;
   Index rows_ = 0;
@@ -266,7 +270,13 @@ class Log::Reader {
 };
 
 Log::Log(const std::vector<std::string>& files, const LogOptions& options)
-    : reader_(std::make_unique<Reader>(files, options)) {}
+    : reader_(std::make_unique<Reader>(expand_patterns(files), open_table, options)) {}
+Log::Log(std::vector<LogColumn> columns, const std::string& name, const LogOptions& options)
+    : reader_(std::make_unique<Reader>(
+          std::vector<std::filesystem::path>{name},
+          [shared = std::make_shared<const std::vector<LogColumn>>(std::move(columns)),
+           name](const std::filesystem::path&) { return open_columns(shared, name); },
+          options)) {}
 Log::Log(const std::string& file, const LogOptions& options)
     : Log(std::vector<std::string>{file}, options) {}
 Log::~Log() = default;

@@ -408,5 +408,44 @@ TEST_F(LogFile, TheWriterRefusesWhatDoesNotFit) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(LogFile, ATableInMemoryIsReadAsItsFileIs) {
+  const std::string text =
+      "x,reward,button,terminated\n1,0,off,0\n2,1,on,0\n3,1,,1\n4,0,on,0\n5,2,off,0\n";
+  const LogOptions options{.actions = {"button"}};
+  const LoadedLog file = read_log(csv(text), options);
+  const std::vector<double> numbers = {1, 0, 0, 2, 1, 0, 3, 1, 1, 4, 0, 0, 5, 2, 0};  // rows of 3
+  const auto column = [&](const char* name, Index first) {
+    return LogColumn{name, {numbers.data() + first, 5, Eigen::InnerStride<>(3)}};
+  };
+  LogColumn button{"button"};
+  button.texts = {"off", "on", "", "on", "off"};
+  Log log({column("x", 0), column("reward", 1), button, column("terminated", 2)}, "table", options);
+  Trajectory rows(1, 1);
+  log.for_each_chunk([&](const Trajectory& chunk) { rows.append(chunk); });
+  expect_identical(rows, file.trajectory);
+  EXPECT_EQ(log.choice_labels(), file.choice_labels);
+  EXPECT_EQ(log.spec().name, "table");
+  EXPECT_EQ(log.episodes(), 2);
+}
+
+TEST_F(LogFile, ATableInMemoryIsRefusedAsAFileWouldBe) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> numbers = {1, 2, 3};
+  const auto map = [&] {
+    return LogColumn{"reward", {numbers.data(), 3, Eigen::InnerStride<>(1)}};
+  };
+  LogColumn action = map();
+  action.name = "action";
+  expect_error([&] { Log({}, "table"); }, "'table'", "no columns");
+  expect_error([&] { Log({map(), map()}, "table"); }, "two columns 'reward'");
+  LogColumn shorter{"x", {numbers.data(), 2, Eigen::InnerStride<>(1)}};
+  expect_error([&] { Log({map(), action, shorter}, "table"); }, "column 'x' has 2 rows", "3");
+  expect_error([&] { Log({map()}, "table"); }, "action");
+  numbers[1] = infinity;
+  expect_error([&] { Log({map(), action}, "table"); }, "'table', row 2", "'reward'", "not finite");
+  numbers[1] = std::numeric_limits<double>::quiet_NaN();
+  expect_error([&] { Log({map(), action}, "table"); }, "row 2", "empty");
+}
+
 }  // namespace
 }  // namespace waggle

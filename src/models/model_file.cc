@@ -56,6 +56,7 @@ void describe(Visitor& v, Fit& o) {
 namespace {
 
 constexpr const char* kFormat = "waggle model";
+constexpr const char* kSupervisedFormat = "waggle readout";
 
 std::string block_name(Index member) { return fmt::format("network.recurrent.{}", member); }
 
@@ -166,10 +167,10 @@ Number whole_number(const std::string& key, const std::string& text) {
 }
 
 /// The version.
-int require_format(const Safetensors& content) {
+int require_format(const Safetensors& content, const char* kind = kFormat) {
   const auto format = content.metadata.find("format");
-  require(format != content.metadata.end() && format->second == kFormat,
-          "is a safetensors file, but not a waggle model");
+  require(format != content.metadata.end() && format->second == kind,
+          "is a safetensors file, but not a {}", kind);
   const int version = whole_number<int>("format_version", find_metadata(content, "format_version"));
   require(version >= 1, "format version {}: must be at least 1", version);
   const auto writer = content.metadata.find("waggle_version");
@@ -261,12 +262,73 @@ Model from_content(const Safetensors& content) {
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
                   tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
   model.provenance = from_json<Provenance>(find_metadata(content, "provenance"), "provenance");
+  const auto interface = content.metadata.find("interface");
+  if (interface != content.metadata.end()) model.interface = interface->second;
   tensors.finish();
   model.validate();
   return model;
 }
 
+model_file::NetworkShape shape_of(const NetworkWeights& weights) {
+  return {static_cast<Index>(weights.recurrent.size()), weights.member_units, weights.activation,
+          weights.has_constant};
+}
+
+Supervised readout_from(const Safetensors& content) {
+  require_format(content, kSupervisedFormat);
+  Tensors tensors(content.tensors);
+  Supervised model;
+  model.options = from_json<SupervisedOptions>(find_metadata(content, "options"), "options");
+  model.options.reservoir.seed =
+      whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
+  const auto shape =
+      from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
+  model.reservoir = std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
+  const Index n = model.reservoir->features();
+  const Index inputs = model.reservoir->inputs();
+  model.weights = tensors.matrix("readout.weights", n);
+  model.offset = tensors.vector("readout.offset", model.weights.cols());
+  model.state = tensors.vector("state", n);
+  model.lowest_input = tensors.vector("ranges.minimum", inputs);
+  model.highest_input = tensors.vector("ranges.maximum", inputs);
+  model.diagnostics = from_json<FitDiagnostics>(find_metadata(content, "fit"), "fit");
+  tensors.finish();
+  model.options.validate();
+  return model;
+}
+
 }  // namespace
+
+std::string serialise(const Supervised& model) {
+  const auto* network = dynamic_cast<const EchoStateNetwork*>(model.reservoir.get());
+  require(network != nullptr, "readout: its reservoir is no echo state network");
+  const NetworkWeights weights = network->weights();
+  Safetensors content;
+  content.metadata = {{"format", kSupervisedFormat},
+                      {"format_version", std::to_string(kModelFormatVersion)},
+                      {"waggle_version", WAGGLE_VERSION},
+                      {"options", json_text(model.options)},
+                      {"seed", std::to_string(model.options.reservoir.seed)},
+                      {"network", json_text(shape_of(weights))},
+                      {"fit", json_text(model.diagnostics)}};
+  auto& tensors = content.tensors;
+  write_network(weights, tensors);
+  tensors["readout.weights"] = matrix_tensor(model.weights);
+  tensors["readout.offset"] = vector_tensor(model.offset);
+  tensors["state"] = vector_tensor(model.state);
+  tensors["ranges.minimum"] = vector_tensor(model.lowest_input);
+  tensors["ranges.maximum"] = vector_tensor(model.highest_input);
+  return serialise(content);
+}
+
+Supervised parse_supervised(std::string_view bytes, const std::string& name) {
+  const Safetensors content = parse_safetensors(bytes, name);
+  try {
+    return readout_from(content);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", name, error.what()));
+  }
+}
 
 std::string serialise(const Model& model) {
   model.validate();
@@ -278,20 +340,18 @@ std::string serialise(const Model& model) {
           "format");
   const NetworkWeights weights = network->weights();
   Safetensors content;
-  content.metadata = {
-      {"format", kFormat},
-      {"format_version", std::to_string(kModelFormatVersion)},
-      {"waggle_version", WAGGLE_VERSION},
-      {"environment", json_text(model.environment)},
-      {"options", learning_text(model)},
-      {"seed", std::to_string(model.options.reservoir.seed)},
-      {"network", json_text(model_file::NetworkShape{static_cast<Index>(weights.recurrent.size()),
-                                                     weights.member_units, weights.activation,
-                                                     weights.has_constant})},
-      {"fit", json_text(model_file::Fit{model.diagnostics, model.singular, model.divergence_limit,
-                                        model.warnings})},
-      {"provenance", json_text(model.provenance)}};
+  content.metadata = {{"format", kFormat},
+                      {"format_version", std::to_string(kModelFormatVersion)},
+                      {"waggle_version", WAGGLE_VERSION},
+                      {"environment", json_text(model.environment)},
+                      {"options", learning_text(model)},
+                      {"seed", std::to_string(model.options.reservoir.seed)},
+                      {"network", json_text(shape_of(weights))},
+                      {"fit", json_text(model_file::Fit{model.diagnostics, model.singular,
+                                                        model.divergence_limit, model.warnings})},
+                      {"provenance", json_text(model.provenance)}};
   if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
+  if (!model.interface.empty()) content.metadata["interface"] = model.interface;
   auto& tensors = content.tensors;
   write_network(weights, tensors);
   if (predictive != nullptr) write_predictive(*predictive, model.predictions, content);

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <waggle/model.h>
+#include <waggle/model_file.h>
+#include <waggle/presets.h>
 #include <waggle/random.h>
 
 #include "damage.h"
@@ -23,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 /// Spoils a file in one of many ways.
@@ -141,6 +144,35 @@ TEST_F(ModelFile, IsTheOldOneOrTheNewOneAfterAKill) {
   }
   EXPECT_GT(seen[0], 0);
   EXPECT_GT(seen[1], 0);
+}
+
+TEST(ReadoutFile, HoldsTheSameBits) {
+  MatrixXd z(2, 300);
+  for (Index k = 0; k < 300; ++k) {
+    z(0, k) = std::sin(0.1 * static_cast<double>(k));
+    z(1, k) = std::cos(0.17 * static_cast<double>(k));
+  }
+  for (const double density : {1.0, 0.2}) {
+    SupervisedOptions options = presets::forecasting();
+    options.reservoir.units = 20;
+    options.reservoir.density = density;
+    options.members = 2;
+    const Supervised model = fit_supervised(z.leftCols(299), z.rightCols(299), options);
+    const std::string bytes = serialise(model);
+    const Supervised read = parse_supervised(bytes, "bytes");
+    EXPECT_EQ(serialise(read), bytes);
+    EXPECT_EQ(forecast(read, read.state, 20).predictions,
+              forecast(model, model.state, 20).predictions);
+    Draws draws = Random(3).at(Purpose::user);
+    for (int i = 0; i < 200; ++i) {
+      try {
+        parse_supervised(mutated(bytes, draws), "spoilt");
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("spoilt"), std::string::npos);
+      }
+    }
+    expect_error([&] { parse_model(bytes, "bytes"); }, "not a waggle model");
+  }
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ TEST(Model, KeepsEverythingItKnows) {
   Model model = bee(12).model;
   model.warnings = {"of one\nline", "\"quoted\" \xc3\xa9"};
   model.diagnostics.condition_number = std::numeric_limits<double>::infinity();
+  model.interface = "{\"observation\": \"a box\"}";
   const Model loaded = parse_model(serialise(model), "model");
   EXPECT_EQ(to_json(loaded.options), to_json(model.options));
   EXPECT_EQ(loaded.options.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
@@ -50,6 +51,7 @@ TEST(Model, KeepsEverythingItKnows) {
   EXPECT_EQ(loaded.diagnostics.condition_number, std::numeric_limits<double>::infinity());
   EXPECT_EQ(loaded.diagnostics.ridge_path.size(), 20U);
   EXPECT_EQ(loaded.warnings, model.warnings);
+  EXPECT_EQ(loaded.interface, model.interface);
   EXPECT_EQ(loaded.provenance.rows, 1000);
   EXPECT_EQ(loaded.provenance.waggle_version, WAGGLE_VERSION);
   EXPECT_EQ(loaded.divergence_limit, model.divergence_limit);

@@ -302,12 +302,29 @@ void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<con
       Eigen::Map<VectorXd>(to + half, half) = -Eigen::Map<const VectorXd>(to, half);
     }
     if (block.dense.size() > 0) kernels::add_product(block.dense.data(), n, n, from, to);
-    for (Index j = 0; j < block.sparse.outerSize(); ++j) {
-      if (from[j] == 0.0) continue;
-      for (Eigen::SparseMatrix<double>::InnerIterator it(block.sparse, j); it; ++it) {
-        to[it.row()] += it.value() * from[j];
-      }
+    if (block.sparse.size() > 0) {
+      kernels::add_sparse_product(block.sparse.valuePtr(), block.sparse.innerIndexPtr(),
+                                  block.sparse.outerIndexPtr(), n, from, to);
     }
+  }
+}
+
+void EchoStateNetwork::preactivations(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z,
+                                      Ref<MatrixXd> out) const {
+  eigen_assert(x.rows() == units() && z.rows() == inputs() && out.rows() == units());
+  eigen_assert(x.cols() == z.cols() && x.cols() == out.cols());
+  const bool dense = std::all_of(blocks_.begin(), blocks_.end(),
+                                 [](const Block& block) { return block.dense.size() > 0; });
+  if (!dense) {  // there is no product to share
+    for (Index j = 0; j < x.cols(); ++j) preactivation(x.col(j), z.col(j), out.col(j));
+    return;
+  }
+  out.colwise() = bias_;
+  linalg::add_product(input_, z, out);
+  const Index n = member_units_;
+  for (Index member = 0; member < members(); ++member) {
+    linalg::add_product(blocks_[static_cast<std::size_t>(member)].dense,
+                        x.middleRows(member * n, n), out.middleRows(member * n, n));
   }
 }
 

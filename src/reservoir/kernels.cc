@@ -78,6 +78,26 @@ void add_product(const double* a, Index rows, Index columns, const double* x, do
   add_eight_columns(column, factor, y, rows);
 }
 
+void add_sparse_product(const double* values, const int* rows, const int* starts, Index columns,
+                        const double* x, double* y) {
+  // Which columns are skipped cannot be foreseen, so they are sorted out without a branch first.
+  constexpr Index kHeld = 256;
+  int used[kHeld];
+  for (Index first = 0; first < columns; first += kHeld) {
+    const Index end = std::min(columns, first + kHeld);
+    Index count = 0;
+    for (Index j = first; j < end; ++j) {
+      used[count] = static_cast<int>(j);
+      count += x[j] != 0.0 ? 1 : 0;
+    }
+    for (Index k = 0; k < count; ++k) {
+      const double factor = x[used[k]];
+      const int stop = starts[used[k] + 1];
+      for (int i = starts[used[k]]; i < stop; ++i) y[rows[i]] += values[i] * factor;
+    }
+  }
+}
+
 WAGGLE_VECTOR_CLONES
 void relu(double* x, Index size) {
   for (Index i = 0; i < size; ++i) x[i] = 0.0 > x[i] ? 0.0 : x[i];

@@ -11,6 +11,11 @@ namespace waggle::kernels {
 void add_product(const double* a, Eigen::Index rows, Eigen::Index columns, const double* x,
                  double* y);
 
+/// The same for an A that is sparse by columns: column j has values[i] in row rows[i], for i from
+/// starts[j] up to starts[j + 1].
+void add_sparse_product(const double* values, const int* rows, const int* starts,
+                        Eigen::Index columns, const double* x, double* y);
+
 /// x = max(x, 0); NaN stays NaN.
 void relu(double* x, Eigen::Index size);
 

@@ -48,7 +48,7 @@ class EveryReservoir : public testing::TestWithParam<Case> {};
 TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
   RandomNumbers numbers;
   const Case& c = GetParam();
-  for (const int n : {1, 7, 8, 50}) {
+  for (const int n : {1, 7, 8, 50, 300}) {
     ReservoirOptions options = plain_reservoir();
     options.units = n;
     options.activation = c.activation;
@@ -67,6 +67,27 @@ TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
     for (int i = 0; i < n; ++i) {
       EXPECT_NEAR(next[i], (1 - c.leak) * x[i] + c.leak * apply(c.activation, pre[i]), 1e-14);
     }
+  }
+}
+
+TEST_P(EveryReservoir, SeveralPreactivationsAreThoseOfEach) {
+  RandomNumbers numbers;
+  const Case& c = GetParam();
+  ReservoirOptions options = plain_reservoir(20);
+  options.activation = c.activation;
+  options.density = c.density;
+  options.direct_inputs = true;
+  const EchoStateNetwork network(options, 3, 2);
+  MatrixXd x(network.units(), 5), z(3, 5), all(network.units(), 5);
+  for (Eigen::Index j = 0; j < 5; ++j) {
+    x.col(j) = numbers.vector(network.units());
+    z.col(j) = numbers.vector(3);
+  }
+  network.preactivations(x, z, all);
+  for (Eigen::Index j = 0; j < 5; ++j) {
+    VectorXd one(network.units());
+    network.preactivation(x.col(j), z.col(j), one);
+    EXPECT_LT((one - all.col(j)).cwiseAbs().maxCoeff(), 1e-13);
   }
 }
 

@@ -1,0 +1,175 @@
+"""What the package costs beside what one would write instead, in one run. ./dev bench python"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core against one core
+
+import numpy as np
+
+import waggle
+
+ROWS: list[tuple[str, float, str, bool]] = []
+
+
+def best(work, repeats: int = 5) -> float:
+    """The seconds of the fastest run."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def row(name: str, value: float, least: float | None = None, most: float | None = None) -> None:
+    limit = f"(at least {least:g})" if least is not None else f"(below {most:g})"
+    good = value >= least if least is not None else value < most
+    ROWS.append((name, value, limit, good))
+    print(f"  {name:<66} {value:8.2f}   {limit}{'' if good else '   <-- missed'}", flush=True)
+
+
+def numpy_loop(w: dict[str, np.ndarray], X: np.ndarray, tanh: bool) -> np.ndarray:
+    A, C, bias, leak = w["recurrent"], w["input"], w["bias"], w["leak"]
+    states = np.empty((len(X), len(bias)))
+    x = np.zeros(len(bias))
+    for k in range(len(X)):
+        pre = A @ x + C @ X[k] + bias
+        x = (1 - leak) * x + leak * (np.tanh(pre) if tanh else np.maximum(pre, 0.0))
+        states[k] = x
+    return states
+
+
+def reservoirs() -> None:
+    try:
+        import reservoirpy
+        from reservoirpy.nodes import Reservoir as Node
+
+        if hasattr(reservoirpy, "verbosity"):
+            reservoirpy.verbosity(0)
+    except ImportError:
+        Node = None
+        print("  reservoirpy is not installed: not compared with")
+    X = np.random.default_rng(0).normal(size=(10_000, 3))
+    for n, than_other, than_loop in ((300, 4.0, 2.5), (1000, 2.0, 2.0)):
+        repeats = 3 if n == 300 else 2
+        # reservoirpy as it comes, with a tenth of the weights; the same here, but for ReLU units.
+        sparse = waggle.Reservoir(units=n, seed=0, density=0.1, orthogonal=False)
+        sparse.run(X[:10])
+        if Node is not None:
+            node = Node(n, sr=0.9, seed=0)
+            node.run(X[:10])
+            ratio = best(lambda r=node: r.run(X), repeats) / best(
+                lambda r=sparse: r.run(X), repeats
+            )
+            row(f"Reservoir.run, n = {n}, a tenth dense: reservoirpy / waggle", ratio, than_other)
+        own = waggle.Reservoir(units=n, seed=0)
+        own.run(X[:10])
+        weights = own.weights()
+        fast = best(lambda r=own: r.run(X), repeats)
+        loop = best(lambda w=weights: numpy_loop(w, X, False), repeats)
+        row(f"Reservoir.run, n = {n}: numpy loop / waggle", loop / fast, least=than_loop)
+        over = []
+        for _ in range(3):
+            alone = own._network.time_run(X)
+            over.append(100.0 * (best(lambda r=own: r.run(X), repeats) / alone - 1.0))
+        row(f"Reservoir.run, n = {n}: overhead over the C++ call, %", min(over), most=2.0)
+        tanh = waggle.Reservoir(units=n, seed=0, activation="tanh")
+        tanh.run(X[:10])
+        slow = best(lambda r=tanh: r.run(X), repeats)
+        weights = tanh.weights()
+        loop = best(lambda w=weights: numpy_loop(w, X, True), repeats)
+        print(f"    (with tanh units: numpy loop / waggle {loop / slow:.2f})")
+
+
+class Trivial:
+    """As little as an environment does that does anything: a noisy walk."""
+
+    def __init__(self) -> None:
+        from gymnasium import spaces
+
+        self.observation_space = spaces.Box(-100.0, 100.0, (2,), np.float64)
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+        self.t, self.x = 0, 0.0
+        return np.array([self.x, 0.0]), {}
+
+    def step(self, action):
+        self.t += 1
+        self.x += 0.1 * action + self.rng.normal(-0.05, 0.1)
+        return np.array([self.x, self.t / 100]), -abs(self.x), self.t >= 100, False, {}
+
+
+def controllers() -> None:
+    import gymnasium
+
+    env = gymnasium.make("CartPole-v1")
+    controller = waggle.learn(env, steps=2000, seed=0, preset="paper", units=300)
+    alone = controller._model.time_decision(2000)
+    seen = np.zeros(4, dtype=np.float32)
+
+    def one_by_one(count=2000):
+        state = None
+        for _ in range(count):
+            _, state = controller.predict(seen, state)
+
+    single = best(one_by_one) / 2000
+    row("predict, n = 300: µs more than the C++ decision", 1e6 * (single - alone), most=15.0)
+    print(f"    (a decision in C++ {1e6 * alone:.1f} µs, predict {1e6 * single:.1f} µs)")
+    many = np.zeros((64, 4), dtype=np.float32)
+
+    def together(count=100):
+        state = None
+        for _ in range(count):
+            _, state = controller.predict(many, state)
+
+    each = best(together) / 6400
+    row("predict, n = 300: one by one / each of 64 at once", single / each, least=4.0)
+    print(f"    (each of 64: {1e6 * each:.2f} µs)")
+
+
+def learning() -> None:
+    steps = 20_000
+
+    def drive():
+        env = Trivial()
+        env.reset(seed=0)
+        for k in range(steps):
+            if env.step(k % 2)[2]:
+                env.reset()
+
+    def learn():
+        waggle.learn(Trivial(), steps=steps, seed=0, preset="paper", units=1)
+
+    own = best(drive) / steps
+    whole = best(learn) / steps
+    row("learn: µs of a step in waggle / in a trivial environment", (whole - own) / own, most=1.0)
+    print(f"    (the environment {1e6 * own:.2f} µs, waggle {1e6 * (whole - own):.2f} µs)")
+
+
+def importing() -> None:
+    code = "import time; t = time.perf_counter(); import waggle; print(time.perf_counter() - t)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+        for _ in range(5)
+    ]
+    row("import waggle, ms", 1e3 * min(times), most=50.0)
+
+
+if __name__ == "__main__":
+    print("ratios of best times in this run")
+    importing()
+    controllers()
+    learning()
+    reservoirs()
+    missed = [name for name, _, _, good in ROWS if not good]
+    if missed:
+        print(f"{len(missed)} of {len(ROWS)} missed")
+        sys.exit(1)

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+/// The parts of the extension module, a file each.
+namespace waggle::python {
+
+void bind_controller(nanobind::module_& m);
+void bind_environments(nanobind::module_& m);
+void bind_learning(nanobind::module_& m);
+void bind_series(nanobind::module_& m);
+
+}  // namespace waggle::python

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <waggle/learner.h>
+
+#include "arrays.h"
+
+namespace waggle::python {
+
+/// What copies of a controller remember, from one decision to the next.
+struct State {
+  Eigen::MatrixXd memory;             ///< a column for each copy
+  std::vector<std::uint64_t> clocks;  ///< decisions of each since its episode began
+};
+
+/// A controller as Python holds it: what was learnt, and the work space of decisions.
+class Held {
+ public:
+  explicit Held(Learnt learnt);
+  explicit Held(Model model);
+
+  const Learnt& learnt() const { return learnt_; }
+  Learnt& learnt() { return learnt_; }
+
+  const ArrayReader& numbers() const { return numbers_; }
+  /// Lets go of the memory; nothing may be asked of it then.
+  void forget();
+
+  struct Decision {
+    Eigen::MatrixXd actions;  ///< a column for each copy
+    State state;
+  };
+  /// One decision of every copy, each in a column of `observations`. `starts`, if not null, says
+  /// which of them begin an episode. May be called from many threads.
+  Decision decide(const Eigen::Ref<const Eigen::MatrixXd>& observations, const double* rewards,
+                  const State* state, const bool* starts);
+
+ private:
+  Learnt learnt_;
+  ArrayReader numbers_;
+  std::mutex mutex_;  // of all below
+  std::optional<GreedyGroup> group_;
+  std::vector<Percept> percepts_;
+  std::vector<Draws> draws_;
+  std::vector<Eigen::Index> all_;
+};
+
+}  // namespace waggle::python

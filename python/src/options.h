@@ -1,0 +1,110 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nlohmann/json.hpp>
+
+#include "options/options_json.h"
+
+/// Keyword arguments are the library's own description of its options (waggle/describe.h).
+namespace waggle::python {
+
+namespace nb = nanobind;
+
+/// A Python value of numbers, texts, lists and dictionaries as JSON, and back. Throws Error, naming
+/// `where`, for anything else.
+nlohmann::json to_json_value(nb::handle value, const std::string& where);
+nb::object to_python(const nlohmann::ordered_json& value);
+
+/// One option as a person may give it.
+struct OptionEntry {
+  std::string name;
+  std::string table;    ///< where it stands; empty: at the top
+  std::string initial;  ///< its value unless given, as text
+  std::string help;
+  bool is_table = false;
+};
+
+template <typename T>
+constexpr bool is_list = false;
+template <typename T>
+constexpr bool is_list<std::vector<T>> = true;
+template <typename T>
+constexpr bool is_list<std::optional<std::vector<T>>> = true;
+
+/// Walks a description and lists the fields: those at the top, and those in the tables named.
+class OptionLister {
+ public:
+  OptionLister(std::vector<std::string> tables, std::string table = "")
+      : tables_(std::move(tables)), table_(std::move(table)) {}
+
+  template <typename T>
+  void operator()(const char* name, T& field, const char* help) {
+    if (kKeptApart.contains(name)) return;
+    constexpr bool is_struct = std::is_class_v<T> && !is_optional_number<T> &&
+                               !std::is_same_v<T, std::string> && !is_list<T>;
+    OptionEntry entry{name, table_, "", help, is_struct};
+    if constexpr (!is_struct) {
+      JsonWriter writer;
+      writer(name, field);
+      entry.initial = writer.take()[name].dump();
+    }
+    entries_.push_back(std::move(entry));
+    if constexpr (is_struct && !is_optional_struct<T>) {
+      const auto found = std::find(tables_.begin(), tables_.end(), name);
+      if (table_.empty() && found != tables_.end()) {
+        OptionLister inner({}, name);
+        describe(inner, field);
+        inner_[name] = inner.entries_;
+      }
+    }
+  }
+
+  /// The top first, then the tables in the order given; a name that was there before is left out.
+  std::vector<OptionEntry> entries() const;
+
+ private:
+  std::vector<std::string> tables_;
+  std::string table_;
+  std::vector<OptionEntry> entries_;
+  std::map<std::string, std::vector<OptionEntry>> inner_;
+};
+
+/// What a reservoir by itself starts from: states of its units alone, which all leak alike.
+inline ReservoirOptions reservoir_defaults() {
+  ReservoirOptions options;
+  options.direct_inputs = false;
+  options.slowest_leak = std::nullopt;
+  return options;
+}
+
+/// The tables whose fields may be given by their names alone.
+inline const std::vector<std::string> kLearnTables = {"value", "reservoir", "greedy",
+                                                      "exploration"};
+inline const std::vector<std::string> kSupervisedTables = {"reservoir"};
+
+template <typename Options>
+std::vector<OptionEntry> list_options(Options options, const std::vector<std::string>& tables) {
+  OptionLister lister(tables);
+  describe(lister, options);
+  return lister.entries();
+}
+
+/// Keyword arguments as one table: fields of inner tables go to where they stand. Throws Error,
+/// naming the nearest, for a name that is no option.
+nlohmann::json as_table(const nb::dict& given, const std::vector<OptionEntry>& entries);
+
+/// Reads keyword arguments on top of what the options are.
+template <typename Options>
+void apply_options(const nb::dict& given, Options& options,
+                   const std::vector<std::string>& tables) {
+  const nlohmann::json table = as_table(given, list_options(options, tables));
+  JsonReader reader(table, "");
+  describe(reader, options);
+  reader.finish();
+}
+
+}  // namespace waggle::python

@@ -1,0 +1,172 @@
+#include <chrono>
+#include <limits>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <waggle/model_file.h>
+#include <waggle/presets.h>
+#include <waggle/supervised.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "core/check.h"
+#include "options.h"
+
+namespace waggle::python {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kBlock = 1024;  // steps between two looks whether Ctrl-C was pressed
+
+void require_finite(const Eigen::Ref<const MatrixXd>& columns) {
+  const Entry bad = first_non_finite(columns);
+  require(bad.row < 0, "X: column {} of row {} is not finite", bad.row, bad.column);
+}
+
+VectorXd state_or_zero(const std::optional<Numbers>& state, Index units) {
+  if (!state) return VectorXd::Zero(units);
+  require(static_cast<Index>(state->shape(0)) == units, "state: {} numbers, must be {}",
+          state->shape(0), units);
+  VectorXd start = vector_of(*state);
+  require(start.allFinite(), "state: its numbers must be finite");
+  return start;
+}
+
+EchoStateNetwork* draw(const nb::dict& given, Index inputs, std::uint64_t seed) {
+  ReservoirOptions options = reservoir_defaults();
+  apply_options(given, options, {});
+  options.seed = seed;
+  options.validate();
+  const nb::gil_scoped_release release;
+  return new EchoStateNetwork(options, inputs);
+}
+
+NumpyArray run(const EchoStateNetwork& network, const Rows& rows,
+               const std::optional<Numbers>& state) {
+  const auto z = columns_of(rows);
+  require(z.rows() == network.inputs(), "X: {} columns, the reservoir takes {}", z.rows(),
+          network.inputs());
+  MatrixXd states(network.units(), z.cols() + 1);
+  states.col(0) = state_or_zero(state, network.units());
+  {
+    const nb::gil_scoped_release release;
+    require_finite(z);
+    for (Index first = 0; first < z.cols(); first += kBlock) {
+      const Index count = std::min(kBlock, z.cols() - first);
+      network.drive(z.middleCols(first, count), states.middleCols(first, count + 1));
+      require(states.col(first + count).allFinite(),
+              "the reservoir's states grow without bound, within {} steps: lower its "
+              "spectral_radius or operator_norm",
+              first + count);
+      const nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+  return to_numpy(std::move(states), 1);
+}
+
+Supervised* fit(const Rows& inputs, const Rows& targets, const std::vector<Index>& ends,
+                const nb::dict& given, std::uint64_t seed) {
+  SupervisedOptions options = presets::forecasting();
+  apply_options(given, options, kSupervisedTables);
+  options.reservoir.seed = seed;
+  const nb::gil_scoped_release release;
+  return new Supervised(fit_supervised(columns_of(inputs), columns_of(targets), ends, options));
+}
+
+nb::tuple predict_rows(const Supervised& model, const Rows& inputs,
+                       const std::optional<Numbers>& state) {
+  VectorXd at = state_or_zero(state, model.reservoir->units());
+  const auto z = columns_of(inputs);
+  require(z.rows() == model.reservoir->inputs(), "X: {} columns, the model takes {}", z.rows(),
+          model.reservoir->inputs());
+  MatrixXd predictions;
+  {
+    const nb::gil_scoped_release release;
+    predictions = predict(model, z, at);
+  }
+  return nb::make_tuple(to_numpy(std::move(predictions)), to_numpy(std::move(at)));
+}
+
+nb::tuple free_run(const Supervised& model, const Numbers& state, Index steps) {
+  VectorXd at = state_or_zero(state, model.reservoir->units());
+  Forecast result;
+  {
+    const nb::gil_scoped_release release;
+    result = forecast(model, std::move(at), steps);
+  }
+  return nb::make_tuple(
+      to_numpy(std::move(result.predictions)),
+      result.diverged_at ? nb::object(nb::int_(*result.diverged_at)) : nb::object(nb::none()));
+}
+
+nb::object described(const Supervised& model) {
+  nlohmann::ordered_json json;
+  json["units"] = model.reservoir->units();
+  json["fit"] = to_json(model.diagnostics);
+  json["in_sample_r_squared"] = model.in_sample.overall_r_squared;
+  json["options"] = to_json(model.options);
+  return to_python(json);
+}
+
+/// The seconds of driving the network in C++ alone, the least of some runs: for benchmarks.
+double time_run(const EchoStateNetwork& network, const Rows& rows) {
+  const auto z = columns_of(rows);
+  double least = std::numeric_limits<double>::infinity();
+  const nb::gil_scoped_release release;
+  for (int i = 0; i < 3; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    MatrixXd states(network.units(), z.cols() + 1);
+    states.col(0).setZero();
+    network.drive(z, states);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    least = std::min(least, took.count());
+  }
+  return least;
+}
+
+}  // namespace
+
+void bind_series(nb::module_& m) {
+  nb::class_<EchoStateNetwork>(m, "Network", "An echo state network.")
+      .def_static("draw", &draw, nb::rv_policy::take_ownership, nb::arg("options"),
+                  nb::arg("inputs"), nb::arg("seed"))
+      .def("run", &run, nb::arg("rows"), nb::arg("state").none())
+      .def("time_run", &time_run, nb::arg("rows"))
+      .def_prop_ro("units", &EchoStateNetwork::units)
+      .def_prop_ro("inputs", &EchoStateNetwork::inputs)
+      .def("recurrent",
+           [](const EchoStateNetwork& n) { return to_numpy(MatrixXd(n.recurrent().transpose())); })
+      .def("input",
+           [](const EchoStateNetwork& n) { return to_numpy(MatrixXd(n.input().transpose())); })
+      .def("bias", [](const EchoStateNetwork& n) { return to_numpy(VectorXd(n.bias())); })
+      .def("leak", [](const EchoStateNetwork& n) { return to_numpy(VectorXd(n.leak())); });
+
+  nb::class_<Supervised>(m, "Supervised", "A readout of an echo state network.")
+      .def_static("fit", &fit, nb::rv_policy::take_ownership, nb::arg("inputs"), nb::arg("targets"),
+                  nb::arg("ends"), nb::arg("options"), nb::arg("seed"))
+      .def("predict", &predict_rows, nb::arg("inputs"), nb::arg("state").none())
+      .def("free_run", &free_run, nb::arg("state"), nb::arg("steps"))
+      .def("state", [](const Supervised& model) { return to_numpy(VectorXd(model.state)); })
+      .def("summary", &described)
+      .def("to_bytes",
+           [](const Supervised& model) {
+             const std::string bytes = serialise(model);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& bytes, const std::string& name) {
+            return new Supervised(parse_supervised({bytes.c_str(), bytes.size()}, name));
+          },
+          nb::rv_policy::take_ownership);
+}
+
+}  // namespace waggle::python

@@ -1,0 +1,255 @@
+"""Deciding, keeping, showing."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import resource
+import shutil
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+import waggle
+from conftest import SMALL, Counter
+
+gymnasium = pytest.importorskip("gymnasium")
+
+
+def test_a_file_and_a_pickle_hold_the_same_bits(cartpole, tmp_path):
+    path = tmp_path / "cartpole.safetensors"
+    cartpole.save(path)
+    assert path.read_bytes() == cartpole.to_bytes()
+    for other in (waggle.load(path), pickle.loads(pickle.dumps(cartpole))):
+        assert other.to_bytes() == cartpole.to_bytes()
+        state = other_state = None
+        for k in range(20):
+            seen = np.sin(np.arange(4.0) + k)
+            action, state = cartpole.predict(seen, state)
+            other_action, other_state = other.predict(seen, other_state)
+            assert action == other_action
+
+
+def test_damaged_files_are_refused(cartpole, tmp_path):
+    data = cartpole.to_bytes()
+    with pytest.raises(waggle.Error, match="the bytes"):
+        waggle.Controller.from_bytes(data[:1000])
+    with pytest.raises(waggle.Error):
+        waggle.load(tmp_path / "nothing.safetensors")
+    for old, new in [
+        (b'{\\"observation\\":{\\"kind\\":\\"box\\"', b'{\\"observation\\":{\\"kind\\":\\"bax\\"'),
+        (b'\\"shape\\":[4]', b'\\"shape\\":[5]'),
+        (b'{\\"observation\\"', b'{\\"observatiun\\"'),
+    ]:
+        assert old in data
+        with pytest.raises(waggle.Error, match="interface is damaged"):
+            waggle.Controller.from_bytes(data.replace(old, new))
+
+
+def test_predict_takes_one_or_many(cartpole):
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=(30, 8, 4)).astype(np.float32)
+    states = None
+    alone = [None] * 8
+    for k in range(30):
+        starts = rng.random(8) < 0.1
+        actions, states = cartpole.predict(seen[k], states, starts)
+        assert actions.shape == (8,)
+        assert actions.dtype == np.int64
+        for i in range(8):
+            action, alone[i] = cartpole.predict(seen[k, i], alone[i], starts[i])
+            assert isinstance(action, np.int64)
+            assert action == actions[i], (k, i)
+    assert len(states) == 8
+    assert "8 copies" in repr(states)
+
+
+def test_predict_takes_arrays_of_any_kind(cartpole):
+    seen = np.array([0.1, -0.2, 0.3, 0.4])
+    expected = pickle.dumps(cartpole.predict(seen)[1])
+    for same in (seen.tolist(), tuple(seen), seen.astype(">f8"), np.repeat(seen, 2)[::2]):
+        assert pickle.dumps(cartpole.predict(same)[1]) == expected
+    actions, state = cartpole.predict(np.zeros((0, 4)))
+    assert actions.shape == (0,)
+    assert len(state) == 0
+    whole = cartpole.predict(np.arange(4))[1]
+    assert pickle.dumps(whole) == pickle.dumps(cartpole.predict(np.arange(4.0))[1])
+    with pytest.raises(waggle.Error, match="give a single environment"):
+        cartpole.evaluate(gymnasium.make_vec("CartPole-v1", num_envs=2))
+
+
+def test_predict_leaves_its_state_alone(cartpole):
+    seen = np.ones(4)
+    _, state = cartpole.predict(seen)
+    before = pickle.dumps(state)
+    first = cartpole.predict(-seen, state)[0]
+    for _ in range(3):
+        assert cartpole.predict(-seen, state)[0] == first
+    assert pickle.dumps(state) == before
+    assert cartpole.predict(-seen, pickle.loads(before))[0] == first
+
+
+def test_an_episode_starts_from_nothing(cartpole):
+    state = None
+    for k in range(10):
+        _, state = cartpole.predict(np.full(4, float(k)), state)
+    fresh = cartpole.predict(np.full(4, 0.1))[1]
+    again = cartpole.predict(np.full(4, 0.1), state, np.array([True]))[1]
+    assert pickle.dumps(fresh) == pickle.dumps(again)
+
+
+@pytest.mark.parametrize(
+    ("observation", "message"),
+    [
+        (np.zeros(3), r"shape \(3,\), must be \(4,\)"),
+        (np.zeros((2, 3)), r"shape \(2, 3\)"),
+        (np.array([0.0, np.nan, 0.0, 0.0]), "observation 1 is nan"),
+        (np.array([0.0, 0.0, 1e300, 0.0]), "observation 2 is 1e"),
+        ([0.0, 0.0], "must be of 4 numbers"),
+        ("text", "must be of 4 numbers"),
+        ({"x": 1.0}, "the observation has no 'observation_0'"),
+    ],
+)
+def test_bad_observations_are_refused(cartpole, observation, message):
+    with pytest.raises(waggle.Error, match=message):
+        cartpole.predict(observation)
+    assert cartpole.predict(np.zeros(4))[0] in (0, 1)
+
+
+def test_bad_states_are_refused(cartpole):
+    _, two = cartpole.predict(np.zeros((2, 4)))
+    with pytest.raises(waggle.Error, match="the state is of 2 copies, the observations are of 3"):
+        cartpole.predict(np.zeros((3, 4)), two)
+    with pytest.raises(waggle.Error, match="3 episode starts for 2 observations"):
+        cartpole.predict(np.zeros((2, 4)), two, [True, False, True])
+    with pytest.raises(TypeError):
+        cartpole.predict(np.zeros((2, 4)), "state")
+
+
+def test_evaluate(cartpole):
+    result = cartpole.evaluate(gymnasium.make("CartPole-v1"), episodes=5, seed=1)
+    assert result.returns.shape == (5,)
+    assert result.mean == pytest.approx(result.returns.mean())
+    assert result.standard_error == pytest.approx(result.returns.std(ddof=1) / np.sqrt(5))
+    assert (result.lengths == result.returns).all()  # a reward of 1 each step
+    again = cartpole.evaluate(gymnasium.make("CartPole-v1"), episodes=5, seed=1)
+    assert (again.returns == result.returns).all()
+    assert "5 episodes" in repr(result)
+    # The same by hand.
+    env = gymnasium.make("CartPole-v1")
+    seen, _ = env.reset(seed=1)
+    total, state, ended = 0.0, None, False
+    while not ended:
+        action, state = cartpole.predict(seen, state)
+        seen, reward, terminated, truncated, _ = env.step(action)
+        total, ended = total + reward, terminated or truncated
+    assert total == result.returns[0]
+    with pytest.raises(waggle.Error, match="shows 2 numbers and takes 3"):
+        cartpole.evaluate(Counter())
+    with pytest.raises(waggle.Error, match="episodes = 0"):
+        cartpole.evaluate(env, episodes=0)
+
+
+def test_it_shows_itself(cartpole, tmp_path):
+    assert "CartPole-v1" in repr(cartpole)
+    page = cartpole._repr_html_()
+    assert "observation_2" in page
+    assert "deviation" in page
+    text = cartpole.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
+    assert "&quot;units&quot;: 30" in text
+    assert text.startswith("<!doctype html>")
+
+
+def test_names_cannot_inject_html():
+    columns = {
+        "reward": np.sin(np.arange(99.0)),
+        "action": np.cos(np.arange(99.0)),
+        "<b>x": np.arange(99.0),
+    }
+    page = waggle.learn_log(columns, preset="paper", units=5)._repr_html_()
+    assert "<b>x" not in page
+    assert "&lt;b&gt;x" in page
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+def test_exported_c_decides_the_same(cartpole, tmp_path):
+    needs = cartpole.export_c(tmp_path / "pole")
+    assert needs["name"] == "pole"
+    assert needs["ram_bytes"] > 0
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include "pole.h"\n'
+        "int main(void) {\n  pole_state s; pole_reset(&s); double o[4];\n"
+        '  while (scanf("%lf %lf %lf %lf", o, o + 1, o + 2, o + 3) == 4)\n'
+        '    printf("%d\\n", (int)pole_step(&s, 0.0, o));\n}\n'
+    )
+    subprocess.run(["gcc", "-o", "main", "main.c", "pole.c", "-lm"], cwd=tmp_path, check=True)
+    seen = np.random.default_rng(1).normal(size=(50, 4))
+    text = "\n".join(" ".join(repr(float(x)) for x in row) for row in seen)
+    out = subprocess.run(
+        [tmp_path / "main"], input=text, capture_output=True, text=True, check=True
+    ).stdout.split()
+    state = None
+    for row, choice in zip(seen, out, strict=True):
+        action, state = cartpole.predict(row, state)
+        assert int(choice) == action
+    with pytest.raises(waggle.Error, match="precision = 'half'"):
+        cartpole.export_c(tmp_path / "pole", precision="half")
+
+
+def test_memory_stays_flat(cartpole):
+    seen = np.zeros(4)
+    state = None
+
+    def work(count):
+        nonlocal state
+        for _ in range(count):
+            _, state = cartpole.predict(seen, state)
+
+    work(5_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    work(100_000)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 4_000  # KiB
+
+
+def test_threads_get_the_same_bits():
+    def learn(results, i):
+        results[i] = waggle.learn(Counter(), steps=800, seed=3, **SMALL).to_bytes()
+
+    alone = [None]
+    learn(alone, 0)
+    results = [None, None]
+    threads = [threading.Thread(target=learn, args=(results, i)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == alone * 2
+
+
+def test_threads_may_share_a_controller(cartpole):
+    seen = np.random.default_rng(0).normal(size=(200, 4))
+
+    def walk():
+        actions, state = [], None
+        for row in seen:
+            action, state = cartpole.predict(row, state)
+            actions.append(int(action))
+        return actions
+
+    expected = walk()
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(walk())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+def test_summary_is_plain_data(cartpole):
+    assert json.loads(json.dumps(cartpole.summary))["seed"] == 0
+    assert cartpole.summary["options"]["value"]["discount"] == 0.9

@@ -1,0 +1,273 @@
+"""Learning from tables of any kind."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import waggle
+from conftest import SMALL, Counter
+
+BEE = {"reward": "nectar", "action": "move", **SMALL}
+
+
+def kinds(columns, folder):
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(columns)
+    np.savez(folder / "log.npz", **columns)
+    text = [",".join(columns)]
+    text += [",".join(repr(float(x)) for x in row) for row in zip(*columns.values(), strict=True)]
+    (folder / "log.csv").write_text("\n".join(text) + "\n")
+    return {
+        "dict": columns,
+        "lists": {name: values.tolist() for name, values in columns.items()},
+        "pandas": frame,
+        "pandas rows": pandas.DataFrame(
+            np.stack(list(columns.values()), axis=1), columns=list(columns)
+        ),
+        "nullable": frame.convert_dtypes(),
+        "polars": polars.DataFrame(columns),
+        "arrow": pyarrow.table(columns),
+        "chunked": pyarrow.concat_tables(
+            [pyarrow.table(columns).slice(0, 100), pyarrow.table(columns).slice(100)]
+        ),
+        "csv": folder / "log.csv",
+        "npz": str(folder / "log.npz"),
+        "list of files": [str(folder / "log.csv")],
+    }
+
+
+def same_controller(a, b) -> bool:
+    """But for where it came from."""
+    seen = np.zeros((3, a._size))
+    rewards = np.array([0.3, 1.0, 1.7])
+    if a.summary["fit"] != b.summary["fit"] or a.summary["ranges"] != b.summary["ranges"]:
+        return False
+    first, second = a.predict(seen, reward=rewards), b.predict(seen, reward=rewards)
+    return (first[0] == second[0]).all()
+
+
+def test_every_kind_of_table_is_the_same_log(bee_columns, tmp_path):
+    tables = kinds(bee_columns, tmp_path)
+    expected = waggle.learn_log(tables["csv"], **BEE)
+    for name, table in tables.items():
+        assert same_controller(waggle.learn_log(table, **BEE), expected), name
+
+
+def test_same_bytes_as_the_command(bee_columns, tmp_path, command):
+    kinds(bee_columns, tmp_path)
+    for preset in ("paper", "direct", "predictive"):
+        out = tmp_path / "model.safetensors"
+        subprocess.run(
+            [command, "learn", "log.csv", "--reward", "nectar", "--action", "move", "--gamma", "0.5",
+             "--units", "20", "--seed", "7", "--preset", preset, "-o", str(out)],
+            cwd=tmp_path, check=True, capture_output=True,
+        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            controller = waggle.learn_log(
+                "log.csv",
+                reward="nectar",
+                action="move",
+                gamma=0.5,
+                units=20,
+                seed=7,
+                preset=preset,
+            )
+        assert controller.to_bytes() == out.read_bytes(), preset
+        assert waggle.load(out).summary == {**controller.summary, "rounds": []}
+
+
+def test_actions_that_are_words(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    words = rng.choice(["off", "on"], 200)
+    columns = {
+        "heat": rng.normal(size=200),
+        "reward": rng.normal(size=200),
+        "button": words.tolist(),
+    }
+    frame = pandas.DataFrame(columns)
+    controllers = [
+        waggle.learn_log(data, action="button", **SMALL)
+        for data in (
+            columns,
+            frame,
+            frame.astype({"button": "category"}),
+            polars.DataFrame(columns),
+        )
+    ]
+    for controller in controllers:
+        action, state = controller.predict({"heat": 0.5})
+        assert action in ("off", "on")
+        actions, _ = controller.predict(np.zeros((3, 1)))
+        assert set(actions) <= {"off", "on"}
+        assert controller.summary["fit"] == controllers[0].summary["fit"]
+
+
+def test_actions_that_are_few_numbers_come_out_as_they_were():
+    rng = np.random.default_rng(0)
+    columns = {"reward": rng.normal(size=99), "action": rng.choice([-2, 0, 5], 99)}
+    action, _ = waggle.learn_log(columns, **SMALL).predict(np.zeros(0))
+    assert action in (-2, 0, 5)
+    action, _ = waggle.learn_log(columns, kind="continuous", **SMALL).predict(np.zeros(0))
+    assert action.shape == (1,)
+
+
+def test_episodes_and_bounds():
+    rng = np.random.default_rng(0)
+    columns = {
+        "state": rng.normal(size=(120, 2)),
+        "reward": rng.normal(size=120),
+        "action": rng.uniform(-1, 1, 120),
+        "terminated": np.arange(120) % 10 == 9,
+    }
+    columns["action"][9::10] = np.nan  # never taken
+    controller = waggle.learn_log(columns, bounds=(-2, 2), **SMALL)
+    assert controller.summary["provenance"]["episodes"] == 12
+    assert controller.summary["lower"] == [-2.0]
+    assert controller.summary["environment"]["observation_names"] == ["state_0", "state_1"]
+    other = waggle.learn_log(
+        {**columns, "action": np.nan_to_num(columns["action"])},
+        observe=["state_1"],
+        terminated=None,
+        reward_input=False,
+        **SMALL,
+    )
+    assert other.summary["provenance"]["episodes"] == 1
+    assert other.predict(np.zeros(1))[0].shape == (1,)
+    result = controller.evaluate_log(columns)
+    assert result.rows == 120
+    assert "rows judged" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"reward": "nectr"}, "no column 'nectr'; did you mean 'nectar'"),
+        ({"nectar": np.r_[np.nan, np.ones(599)]}, {}, "row 1, column 'nectar': the cell is empty"),
+        ({"nectar": np.r_[np.inf, np.ones(599)]}, {}, "'inf' is not finite"),
+        ({"move": np.ones(599)}, {}, "column 'move' has 599 rows"),
+        ({"move": np.ones((600, 2, 2))}, {}, "an array of 3 dimensions"),
+        ({"nectar": np.ones(600)}, {}, "the reward 'nectar' is 1 in every row"),
+        ({"when": np.array(["2020-01-01"] * 600, "datetime64[D]")}, {}, "must be numbers or text"),
+        ({"z": np.ones(600, complex)}, {}, "must be numbers or text"),
+        ({}, {"bounds": (1, -1)}, r"\[1, -1\]"),
+        ({}, {"bounds": 3}, "bounds = 3: must be a pair"),
+        ({}, {"kind": "other"}, "action_kind = 'other'"),
+        ({}, {"observe": ["x"]}, "no column 'x'"),
+    ],
+)
+def test_bad_tables_are_refused(bee_columns, change, options, message):
+    with pytest.raises(waggle.Error, match=message):
+        waggle.learn_log({**bee_columns, **change}, **{**BEE, **options})
+
+
+def test_what_is_no_table_is_refused(tmp_path):
+    with pytest.raises(waggle.Error, match="a log cannot be read from int"):
+        waggle.learn_log(5)
+    with pytest.raises(waggle.Error):
+        waggle.learn_log(tmp_path / "nothing.csv")
+    with pytest.raises(waggle.Error, match="there are no columns"):
+        waggle.learn_log({})
+
+
+def test_arrays_are_not_copied(bee_columns):
+    from waggle._logs import open_log
+
+    columns = dict(open_log(bee_columns, None).data)
+    assert columns["move"] is bee_columns["move"]
+
+
+@pytest.fixture
+def minari(tmp_path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    return minari
+
+
+def collect(minari, env, name, data_format, steps=150):
+    collector = minari.DataCollector(env, data_format=data_format)
+    collector.action_space.seed(3)
+    collector.reset(seed=1)
+    for k in range(steps):
+        _, _, terminated, truncated, _ = collector.step(collector.action_space.sample())
+        if terminated or truncated:
+            collector.reset(seed=k)
+    return collector.create_dataset(dataset_id=name, algorithm_name="random")
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
+def test_minari_in_its_three_formats(minari, env_id):
+    gymnasium = pytest.importorskip("gymnasium")
+    controllers = {}
+    for data_format in ("hdf5", "arrow", "parquet"):
+        name = f"test/{env_id.partition('-')[0].lower()}-{data_format}-v0"
+        dataset = collect(minari, gymnasium.make(env_id, max_episode_steps=40), name, data_format)
+        controllers[data_format] = waggle.learn_log(dataset, **SMALL)
+        rows = sum(
+            len(episode.rewards) + bool(episode.terminations[-1])
+            for episode in dataset.iterate_episodes()
+        )
+        assert controllers[data_format].summary["provenance"]["rows"] == rows
+        folder = dataset.storage.data_path
+        again = waggle.learn_log(
+            folder.parent,
+            **SMALL,
+            reward_input=False,
+            **({"kind": "continuous"} if env_id[0] == "P" else {}),
+        )
+        assert again.summary["provenance"]["rows"] == rows
+        assert again.summary["ranges"]["mean"][0] == pytest.approx(
+            controllers[data_format].summary["ranges"]["mean"][0]
+        )
+    fits = [controller.summary["fit"] for controller in controllers.values()]
+    assert fits[0] == fits[1] == fits[2]
+    env = gymnasium.make(env_id)
+    seen, _ = env.reset(seed=0)
+    assert env.action_space.contains(controllers["arrow"].predict(seen)[0])
+
+
+def test_minari_of_dictionaries(minari):
+    gymnasium = pytest.importorskip("gymnasium")
+    from test_gymnasium import SPACES, Shown
+
+    for name in ("dict", "discrete"):
+        env = gymnasium.wrappers.TimeLimit(Shown(SPACES[name]), 50)
+        dataset = collect(minari, env, f"test/{name}-v0", "hdf5")
+        controller = waggle.learn_log(dataset, **SMALL)
+        assert controller.predict(SPACES[name].sample())[0] in (0, 1)
+
+
+@pytest.mark.parametrize("data_format", ["hdf5", "arrow", "parquet"])
+def test_experience_is_written_as_minari(minari, data_format):
+    pytest.importorskip("gymnasium")
+    controller = waggle.learn(Counter(length=9), steps=300, seed=0, **SMALL)
+    rows = controller.experience
+    dataset = rows.to_minari(f"test/own-{data_format}-v0", data_format=data_format)
+    assert dataset.total_episodes == 30
+    episode = dataset[0]
+    assert (episode.observations == rows.observations[:10]).all()
+    assert (episode.rewards == rows.rewards[1:10]).all()
+    assert (episode.actions == rows.actions[:9, 0]).all()
+    again = waggle.learn_log(dataset, **SMALL)
+    assert again.summary["ranges"] == controller.summary["ranges"]
+    assert again.summary["provenance"]["rows"] == 300
+
+
+def test_experience_is_a_log():
+    pytest.importorskip("pandas")
+    pytest.importorskip("gymnasium")
+    controller = waggle.learn(Counter(length=9), steps=300, seed=0, **SMALL)
+    rows = controller.experience
+    assert len(rows) == 300
+    assert "30 episodes" in repr(rows)
+    frame = rows.to_pandas()
+    again = waggle.learn_log(frame, reward_input=False, choices=[0, 1, 2], **SMALL)
+    assert again.summary["fit"] == controller.summary["fit"]
+    assert waggle.Controller.from_bytes(controller.to_bytes()).experience is None

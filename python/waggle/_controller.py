@@ -1,0 +1,491 @@
+"""What decides, and what is known of it."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from waggle import _core, _spaces
+from waggle._core import Error, State
+from waggle._progress import bar
+
+
+def load(path: str | os.PathLike[str]) -> Controller:
+    """Reads a controller from a safetensors file, as `Controller.save` or the command writes it."""
+    return Controller(_core.Model.load(os.fspath(path)))
+
+
+class Controller:
+    """A learnt controller: it sees, remembers and decides.
+
+    Made by `waggle.learn`, `waggle.learn_log` or `waggle.load`.
+    """
+
+    def __init__(self, model: _core.Model) -> None:
+        self._model = model
+        self._summary: dict[str, Any] | None = None
+        self._read_interface()
+
+    def _read_interface(self) -> None:
+        text = self._model.interface
+        environment = self.summary["environment"]
+        self._sees_reward = bool(environment["reward_is_input"])
+        self._size = len(environment["observation_names"])
+        if text:
+            try:
+                interface = json.loads(text)
+                observation, action = interface["observation"], interface["action"]
+            except (ValueError, KeyError, TypeError):
+                raise Error("the model's interface is damaged: it is no JSON of spaces") from None
+            self._observation = _spaces.check(observation)
+            if _spaces.size_of(self._observation) != self._size:
+                raise Error(
+                    f"the model's interface is damaged: {_spaces.size_of(self._observation)} "
+                    f"numbers are observed, the model has {self._size}"
+                )
+            self._action = _spaces.check(action)
+            try:
+                np.dtype(self._action.get("dtype", "float64"))
+            except TypeError:
+                raise Error("the model's interface is damaged: no such dtype") from None
+            self._action.setdefault("dtype", "float64")
+        else:
+            # Learnt from a table: a row of numbers in, the action as the table has it out.
+            self._observation = {"kind": "box", "shape": [self._size]}
+            width = len(environment["action_names"])
+            if environment["choices"] > 0:
+                self._action = {"kind": "discrete", "n": environment["choices"], "start": 0}
+            else:
+                self._action = {"kind": "box", "shape": [width], "dtype": "float64"}
+        self._labels = None if text else _values(environment["choice_names"])
+        self._shape = (
+            tuple(self._observation["shape"]) if self._observation["kind"] == "box" else None
+        )
+        self._write = _spaces.writer(self._observation)
+        self._act = _spaces.action_maker(self._action)
+        self._act_all = _spaces.batch_action_maker(self._action)
+        self._made = self._maker()
+
+    def _maker(self) -> Callable[[Any], Any]:
+        """A function that makes an action of what the library decided."""
+        if self._action["kind"] != "discrete":
+            return self._act
+        if self._labels is not None:
+            return self._labels.__getitem__
+        start, whole = self._action["start"], np.int64
+        return (lambda choice: whole(choice + start)) if start else whole
+
+    # Deciding.
+
+    def predict(
+        self,
+        observation: Any,
+        state: State | None = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        *,
+        reward: Any = None,
+    ) -> tuple[Any, State]:
+        """The best action, and what is remembered for the next call.
+
+        As stable-baselines3 has it: `observation` is one, or a batch of several systems side by
+        side; `state` is what the last call returned, None at first; `episode_start` says which of
+        them begin an episode. What came of an action need not be told: the controller remembers
+        what it did. `deterministic` makes no difference: it always does what it thinks best.
+
+        `reward` is what the last action has earned, for controllers that see it (those learnt from
+        tables, unless told otherwise); where an episode starts it counts as 0.
+        """
+        shape = self._shape
+        if type(observation) is np.ndarray and observation.dtype in _REAL:
+            if observation.shape == shape and not self._sees_reward:
+                action, after = self._model.decide(observation, 0.0, state, episode_start)
+                return self._made(action), after
+            rows, single = self._rows(observation)
+        else:
+            rows, single = self._flatten(observation)
+        starts = None
+        if episode_start is not None:
+            starts = np.atleast_1d(np.asarray(episode_start, dtype=bool))
+        rewards = None
+        if self._sees_reward:
+            rewards = self._rewards(reward, len(rows), state, starts)
+        actions, after = self._model.predict(rows, rewards, state, starts)
+        if self._labels is not None:
+            chosen = [self._labels[int(i)] for i in actions[:, 0]]
+            return (chosen[0] if single else np.asarray(chosen)), after
+        return (self._act(actions[0]) if single else self._act_all(actions)), after
+
+    def _rows(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
+        """An array of one observation, or of several, as rows; and whether it is one."""
+        shape = self._shape
+        if shape is None:
+            return self._flatten(observation)
+        single = observation.shape == shape
+        if not single and observation.shape[1:] != shape:
+            raise Error(f"an observation of shape {observation.shape}, must be {shape}, or several")
+        count = 1 if single else len(observation)
+        rows = np.ascontiguousarray(observation, dtype=np.float64)
+        return rows.reshape(count, self._size), single
+
+    def _flatten(self, observation: Any) -> tuple[np.ndarray, bool]:
+        names = self.summary["environment"]["observation_names"]
+        if isinstance(observation, Mapping) and self._observation["kind"] != "dict":
+            missing = [name for name in names if name not in observation]
+            if missing:
+                raise Error(f"the observation has no {missing[0]!r}; must have {', '.join(names)}")
+            observation = np.array([float(observation[name]) for name in names])
+        count = _spaces.batch_of(self._observation, observation)
+        rows = np.empty((1 if count is None else count, self._size))
+        self._write(observation, rows)
+        return rows, count is None
+
+    def _rewards(self, reward: Any, copies: int, state: State | None, starts: Any) -> np.ndarray:
+        if reward is None:
+            if state is None or (starts is not None and starts.all()):
+                return np.zeros(copies)
+            raise Error("this controller sees the reward: give reward, what the last action earned")
+        rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64))
+        if starts is not None and len(starts) == len(rewards):
+            rewards = np.where(starts, 0.0, rewards)
+        return np.zeros(copies) if state is None else rewards
+
+    # Judging.
+
+    def evaluate(
+        self,
+        env: Any,
+        episodes: int = 100,
+        seed: int = 0,
+        *,
+        discount: float = 1.0,
+        max_steps: int = 10_000,
+        progress: Any = None,
+    ) -> Evaluation:
+        """Lets it act for whole episodes of a Gymnasium environment: what it earned in each."""
+        from waggle._envs import adapt, is_vector
+
+        if is_vector(env):
+            raise Error("evaluate: give a single environment rather than a vector of copies")
+        adapter = adapt(env, check_seed(seed))
+        given = {"episodes": episodes, "discount": discount, "max_steps": max_steps}
+        with bar(progress) as tell:
+            result = _core.evaluate_env(
+                self._model, adapter, adapter.spec(self._sees_reward), given, seed, tell
+            )
+        result["lengths"] = np.asarray(result["lengths"], dtype=np.int64)
+        return Evaluation(**result)
+
+    def evaluate_log(self, data: Any, seed: int = 0, *, progress: Any = None) -> LogEvaluation:
+        """Holds it against a log it was not learnt from, without acting: off-policy."""
+        from waggle._logs import open_log
+
+        log = open_log(data, None)
+        with bar(progress) as tell:
+            result = _core.evaluate_log(self._model, log.data, log.name, check_seed(seed), tell)
+        return LogEvaluation(**result)
+
+    # Keeping.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a safetensors file, whole or not at all; `waggle.load` reads it, bit for bit."""
+        self._model.save(os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes."""
+        return self._model.to_bytes()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Controller:
+        """From what `to_bytes` returned."""
+        return Controller(_core.Model.from_bytes(bytes(data), "the bytes"))
+
+    def __reduce__(self):
+        return Controller.from_bytes, (self.to_bytes(),)
+
+    def export_c(
+        self, path: str | os.PathLike[str], *, precision: str = "double"
+    ) -> dict[str, Any]:
+        """Writes PATH.h and PATH.c: the same decisions in C99, without dependencies or malloc.
+
+        `precision` is "double" or "float". Returns what it takes: bytes of constants and of a
+        state, multiplications in a step.
+        """
+        return self._model.export_c(os.fspath(path), {"precision": precision})
+
+    @property
+    def experience(self) -> Experience | None:
+        """What it was learnt from, or None if it was loaded or learnt from a log."""
+        if self._model.experience_rows() == 0:
+            return None
+        rewards, actions, observations, ends = self._model.experience()
+        return Experience(
+            rewards,
+            actions,
+            observations,
+            ends.astype(np.int8),
+            {"observation": self._observation, "action": self._action},
+            self.summary["environment"],
+        )
+
+    # Showing.
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """All there is to say of it: environment, options, ranges, fit, warnings, where from."""
+        if self._summary is None:
+            self._summary = self._model.summary()
+        return self._summary
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know: too little data, no convergence, divergence."""
+        return list(self.summary["warnings"])
+
+    def __repr__(self) -> str:
+        s = self.summary
+        environment = s["environment"]
+        seen = len(environment["observation_names"])
+        does = (
+            f"{environment['choices']} choices"
+            if environment["choices"]
+            else f"{len(environment['action_names'])} continuous"
+        )
+        return (
+            f"<waggle.Controller of {environment['name']}: {s['kind']}, {s['units']} numbers of "
+            f"memory, sees {seen + self._sees_reward}, acts on {does}, learnt from "
+            f"{s['provenance']['rows']} rows, γ {s['discount']:g}>"
+        )
+
+    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """(title, header, rows), for pages."""
+        s = self.summary
+        environment, ranges, fit = s["environment"], s["ranges"], s["fit"]
+        about = [
+            ["environment", environment["name"]],
+            [
+                "what it is",
+                f"{s['kind']}, {s['units']} numbers of memory, {s['features']} features",
+            ],
+            [
+                "learnt from",
+                f"{s['provenance']['rows']} rows, {s['provenance']['episodes']} episodes",
+            ],
+            ["discount γ", f"{s['discount']:g}"],
+            ["seed", str(s["seed"])],
+            ["ridge λ", f"{fit['ridge']:.3g}"],
+            ["residual", f"{fit['residual']:.3g}"],
+        ]
+        names = [
+            (environment["reward_name"], "reward, also seen" if self._sees_reward else "reward"),
+            *((name, "action") for name in environment["action_names"]),
+            *((name, "observed") for name in environment["observation_names"]),
+        ]
+        columns = [
+            [name, role, *(f"{ranges[key][i]:.4g}" for key in _RANGES)]
+            for i, (name, role) in enumerate(names[:_SHOWN])
+        ]
+        tables = [
+            ("", ["", ""], about),
+            ("Columns", ["name", "role", *_RANGES], columns),
+        ]
+        if s["rounds"]:
+            rounds = [
+                [str(i + 1), str(r["steps"]), f"{r['mean_reward']:.4g}"]
+                for i, r in enumerate(s["rounds"])
+            ]
+            tables.append(("Rounds", ["round", "rows", "mean reward"], rounds))
+        if "predictions" in s:
+            quality = s["predictions"]
+            rows = [
+                [name, *("–" if share != share else f"{share:.3f}" for share in explained)]
+                for name, explained in zip(quality["names"], quality["explained"], strict=True)
+            ]
+            header = ["R² of predictions", *(f"{h} ahead" for h in quality["horizons"])]
+            tables.append(("Predicts", header, rows[:_SHOWN]))
+        if s["warnings"]:
+            tables.append(("Warnings", [""], [[text] for text in s["warnings"]]))
+        return tables
+
+    def _repr_html_(self) -> str:
+        parts = [f"<b>waggle controller</b> of {html.escape(self.summary['environment']['name'])}"]
+        for title, header, rows in self._tables():
+            parts.append(_table(title, header, rows))
+        return "<div>" + "".join(parts) + "</div>"
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The page of it: everything above and all options, as one HTML file. Returns its text, and
+        writes it to `path` if one is given."""
+        name = html.escape(self.summary["environment"]["name"])
+        options = json.dumps(
+            {"options": self.summary["options"], "collected": self.summary.get("collected")},
+            indent=2,
+            ensure_ascii=False,
+        )
+        text = (
+            "<!doctype html><html lang=en><meta charset=utf-8>"
+            f"<title>{name} · waggle</title><style>{_STYLE}</style><body>"
+            f"<h1>{name}</h1>"
+            + "".join(_table(*table) for table in self._tables())
+            + f"<h2>Options</h2><pre>{html.escape(options)}</pre>"
+            + f"<p>waggle {html.escape(_core.__version__)}</p></body></html>"
+        )
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+
+_REAL = (np.dtype(np.float64), np.dtype(np.float32))
+_RANGES = ("minimum", "maximum", "mean", "deviation")
+_SHOWN = 32  # rows of a table, at most
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;margin:.5rem 0}td,th{padding:.15rem .8rem .15rem 0;"
+    "text-align:left}th{border-bottom:1px solid #8888}pre{overflow-x:auto}"
+    ":root{color-scheme:light dark}"
+)
+
+
+def _table(title: str, header: list[str], rows: list[list[str]]) -> str:
+    head = f"<h2>{html.escape(title)}</h2>" if title else ""
+    top = ""
+    if any(header):
+        top = "<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in header) + "</tr>"
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"{head}<table>{top}{body}</table>"
+
+
+def _values(labels: list[str]) -> list[Any] | None:
+    """The choices as a table had them: numbers if all of them are."""
+    if not labels:
+        return None
+    for number in (int, float):
+        try:
+            return [number(label) for label in labels]
+        except ValueError:
+            continue
+    return list(labels)
+
+
+def check_seed(seed: Any) -> int:
+    """The seed, or Error unless it is a whole number that Gymnasium takes too."""
+    try:
+        whole = int(seed.__index__())
+    except (AttributeError, TypeError):
+        raise Error(f"seed = {seed!r}: must be a whole number") from None
+    if not 0 <= whole < 2**63:
+        raise Error(f"seed = {whole}: must be at least 0 and below 2^63")
+    return whole
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """What a controller earned in whole episodes."""
+
+    mean: float
+    """Mean return: the sum of an episode's rewards, discounted if that was asked for."""
+    standard_error: float
+    """Of that mean."""
+    worst: float
+    best: float
+    mean_length: float
+    """Steps of an episode."""
+    terminated: float
+    """Share of the episodes that ended by themselves."""
+    diverged: bool
+    """It lost the system; only the episodes before that are here."""
+    returns: np.ndarray
+    """By episode."""
+    lengths: np.ndarray
+    """By episode."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<waggle.Evaluation: {self.mean:.6g} ± {self.standard_error:.2g} over "
+            f"{len(self.returns)} episodes, from {self.worst:.6g} to {self.best:.6g}>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class LogEvaluation:
+    """A controller held against a log; see `waggle/evaluation.h` for each number."""
+
+    rows: int
+    episodes: int
+    judged: int
+    mean_reward: float
+    bellman_error: float
+    greedy_bellman_error: float
+    slope: float
+    intercept: float
+    correlation: float
+    with_return: int
+    deciles: list[dict[str, float]]
+    same_share: float
+    action_difference: list[float]
+    action_deviation: list[float]
+    warnings: list[str]
+
+    def __repr__(self) -> str:
+        return (
+            f"<waggle.LogEvaluation: {self.judged} rows judged, Bellman error "
+            f"{self.bellman_error:.4g}, greedy {self.greedy_bellman_error:.4g}, value against "
+            f"return: correlation {self.correlation:.3g}>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Experience:
+    """Rows (r, a, o): what was seen, the action then chosen, and where episodes ended."""
+
+    rewards: np.ndarray
+    actions: np.ndarray
+    observations: np.ndarray
+    ends: np.ndarray
+    """0: it goes on, 1: terminated, 2: truncated."""
+    interface: dict[str, Any] = field(repr=False)
+    environment: dict[str, Any] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def __repr__(self) -> str:
+        episodes = int(np.count_nonzero(self.ends))
+        return f"<waggle.Experience: {len(self)} rows, {episodes} episodes ended>"
+
+    def to_dict(self) -> dict[str, np.ndarray]:
+        """Columns by name, as `learn_log` takes them."""
+        columns: dict[str, np.ndarray] = {}
+        starts = np.concatenate([[0], self.ends[:-1] != 0])
+        columns["episode"] = np.cumsum(starts)
+        for i, name in enumerate(self.environment["observation_names"]):
+            columns[name] = self.observations[:, i]
+        columns[self.environment["reward_name"]] = self.rewards
+        for i, name in enumerate(self.environment["action_names"]):
+            columns[name] = self.actions[:, i]
+        columns["terminated"] = self.ends == 1
+        columns["truncated"] = self.ends == 2
+        return columns
+
+    def to_pandas(self):
+        """The same as a DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dict())
+
+    def to_minari(self, dataset_id: str, **options: Any):
+        """Writes it as a Minari dataset, observations flattened, and returns that. `options` are
+        those of `minari.create_dataset_from_buffers`, such as data_format."""
+        from waggle._minari import write
+
+        return write(self, dataset_id, options)

@@ -1,0 +1,50 @@
+"""Progress bars, where somebody looks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+from waggle._core import Error
+
+
+def _watched() -> bool:
+    if "ipykernel" in sys.modules:
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
+@contextmanager
+def bar(progress: bool | Callable[[str, float, float], Any] | None):
+    """A callback (what, done, total) for the time of some work, or None.
+
+    True: a bar by tqdm; None: the same if a terminal or a notebook shows it; False: none; or a
+    function of one's own.
+    """
+    if callable(progress):
+        yield progress
+        return
+    if progress is False or (progress is None and not _watched()):
+        yield None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        if progress:
+            raise Error("progress=True needs tqdm: pip install tqdm") from None
+        yield None
+        return
+    with tqdm(leave=False, unit="") as shown:
+
+        def tell(what: str, done: float, total: float) -> None:
+            shown.set_description(what, refresh=False)
+            shown.total = total if total > 0 else None
+            shown.n = done
+            shown.refresh()
+
+        yield tell
