@@ -1,6 +1,6 @@
 // A value on the memory itself (the preset direct), of one network and of three whose values are
-// averaged: steadier than one of three times the size. An ensemble is one network as far as anything
-// else can tell.
+// averaged: steadier than one of three times the size. An ensemble is one network as far as
+// anything else can tell.
 #include <cstdio>
 
 #include <waggle/presets.h>
