@@ -71,6 +71,54 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
   EXPECT_LT((raised - plain).row(2).cwiseAbs().maxCoeff(), 1e-3);
 }
 
+TEST(LearnFromLog, IsCautiousUnlessEpisodesEndWell) {
+  FitOptions options;
+  options.reservoir.units = 10;
+  options.value.discount = 0.5;
+  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
+  Trajectory log = flight_in(1.0, 0.0);
+  const auto weights = [&](double caution) {
+    options.predictive->caution = caution;
+    return learn_from_log(BeeWorld().spec(), log, options).controller.weights;
+  };
+  EXPECT_NE(weights(0.0), weights(1.0));
+  log.append(100.0, VectorXd::Zero(1), VectorXd(0));
+  log.end_episode(EpisodeEnd::terminated);
+  EXPECT_EQ(weights(0.0), weights(1.0));
+}
+
+TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
+  const auto refuse = [](const char* name, const auto& change) {
+    FitOptions options;
+    change(options);
+    expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options); }, name,
+                 "preset direct");
+  };
+  refuse("members", [](FitOptions& options) { options.members = 1; });
+  refuse("sweeps", [](FitOptions& options) { options.sweeps = 0; });
+  refuse("reweight", [](FitOptions& options) { options.reweight = true; });
+  refuse("value.method",
+         [](FitOptions& options) { options.value.method = Method::bellman_residual; });
+  refuse("value.ridge", [](FitOptions& options) { options.value.solve.ridge = 1e-3; });
+}
+
+TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {
+  FitOptions options;
+  options.reservoir.units = 10;
+  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
+  Controller controller =
+      learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options).controller;
+  EXPECT_EQ(controller.candidates(), 8);
+  EXPECT_EQ(controller.smoothing(), 0.0);
+  controller.greedy = {.candidates = 5, .smoothing = 0.1};
+  EXPECT_EQ(controller.candidates(), 5);
+  EXPECT_EQ(controller.smoothing(), 0.1);
+  controller.greedy = {};
+  controller.reservoir = std::make_shared<const EchoStateNetwork>(ReservoirOptions{.units = 5}, 2);
+  EXPECT_EQ(controller.candidates(), 100);
+  EXPECT_EQ(controller.smoothing(), 0.3);
+}
+
 TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   FitOptions options;
   options.reservoir.units = 10;

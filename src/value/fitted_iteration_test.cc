@@ -290,11 +290,11 @@ TEST(FittedIteration, CautionTakesOffWhatTheHalvesDoNotAgreeOn) {
   const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
   const PredictiveHead head = bends(41);
   ValueSteps steps = steps_of(actions, 4096, false);
+  FittedIterationOptions options{.discount = 0.8, .ridge = 1e-6, .bounds = {-20.0, 20.0}};
   const auto mean_value = [&](double caution) {
-    const FittedIteration found = iterate_value(
-        steps, head, actions, VectorXd::Zero(steps.rows()),
-        {.discount = 0.8, .ridge = 1e-6, .caution = caution, .bounds = {-20.0, 20.0}});
-    return found.next_value.mean();
+    options.caution = caution;
+    return iterate_value(steps, head, actions, VectorXd::Zero(steps.rows()), options)
+        .next_value.mean();
   };
   // Where there is no noise, they agree.
   EXPECT_NEAR(mean_value(1.0), mean_value(0.0), 0.01);
@@ -307,6 +307,9 @@ TEST(FittedIteration, CautionTakesOffWhatTheHalvesDoNotAgreeOn) {
   const double full = mean_value(1.0);
   EXPECT_LT(half, bold - 0.05);
   EXPECT_LT(full, half - 0.05);
+  // From the search on.
+  options.evaluations = 0;
+  EXPECT_LT(mean_value(1.0), mean_value(0.0) - 0.05);
 }
 
 TEST(FittedIteration, SaysHowSureItIs) {
@@ -319,8 +322,9 @@ TEST(FittedIteration, SaysHowSureItIs) {
     ValueSteps steps = plain;
     for (Index k = 0; k < steps.rows(); ++k) {
       steps.next(1, k) = 0.0;  // whatever is done
+      steps.terminated[static_cast<std::size_t>(k)] = k % 2 == 0;
       Draws draws = Random(draw).at(Purpose::user, static_cast<std::uint64_t>(k));
-      steps.reward[k] += 0.5 * draws.normal();
+      steps.reward[k] = 0.5 * draws.normal();
     }
     const FittedIteration found = iterate_value(steps, head, actions, VectorXd::Zero(steps.rows()),
                                                 {.discount = 0.8,
