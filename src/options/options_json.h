@@ -80,7 +80,7 @@ class JsonWriter {
   void operator()(const char* name, T& field, const char* /*help*/ = "") {
     if (left_out_.contains(name)) return;
     if constexpr (is_optional_struct<T>) {
-      if (field) json_[name] = value(*field);
+      json_[name] = field ? value(*field) : nlohmann::ordered_json(nullptr);
     } else {
       json_[name] = value(field);
     }
