@@ -35,10 +35,10 @@ int main() {
   Thermostat thermostat;
   waggle::Simulation simulation(thermostat, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
-  const auto learnt = waggle::learn(
-      simulation, random,
-      {.fit = {.reservoir = {.units = 100, .seed = 1}, .value = {.discount = 0.9}},
-       .collect = {.steps = 3000}});
+  const auto learnt =
+      waggle::learn(simulation, random,
+                    {.fit = {.reservoir = {.units = 100, .seed = 1}, .value = {.discount = 0.9}},
+                     .collect = {.steps = 3000}});
   auto policy = learnt.policy(waggle::Start::training_ended);
   const auto controlled = simulation.run(policy, {.steps = 3000});
   std::printf("random: mean reward %.4f\n", learnt.rounds.front().mean_reward);
