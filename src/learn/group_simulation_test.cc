@@ -141,6 +141,23 @@ TEST(LearnFromCopies, ExperienceIsOfOneCopyAfterTheOther) {
   ASSERT_TRUE(learnt.usable());
 }
 
+/// Rows of a round come in between those there were: what was remembered of these must not be taken
+/// for what is remembered of others.
+TEST(LearnFromCopies, PredictsFromTheRowsThereAre) {
+  LearnOptions options;
+  options.collect.steps = 1200;
+  options.collect.first_steps = 200;
+  options.fit.reservoir.units = 20;
+  Copies copies(several<CartPole>(4), 3, true);
+  GroupSimulation group(copies, 3);
+  SeparatePolicies initial(random_policies(4));
+  const Learnt learnt = learn(group, initial, options);
+  const Learnt at_once = learn_from_log(learnt.environment, learnt.experience, options.fit);
+  const auto told = learnt.predictions->explained.row(0);
+  EXPECT_GT(told.minCoeff(), 0.9);
+  EXPECT_NEAR(told.minCoeff(), at_once.predictions->explained.row(0).minCoeff(), 0.05);
+}
+
 /// The states that copies go on from are those a policy would have had that met the same.
 TEST(LearnFromCopies, EveryCopyGoesOnFromWhatItRemembers) {
   EchoStateNetwork network(plain_reservoir(30), 6);

@@ -161,7 +161,9 @@ class Learner {
     } else {
       rows_.append(std::move(collected));
     }
-    // One copy after the other; but for the last of them, each record ends where it does.
+    // One copy after the other; but for the last of them, each record ends where it does. New rows
+    // come in between those there were.
+    if (fitter_ && rows_.rows.size() > 1) fitter_->forget_rows();
     Trajectory& experience = result_.experience;
     experience.clear();
     random_rows_.clear();

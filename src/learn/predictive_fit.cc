@@ -280,6 +280,13 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   keep(std::move(head), transitions, summary.rows, std::move(found));
 }
 
+void PredictiveFitter::forget_rows() {
+  if (remembered_) {
+    remembered_ = std::make_unique<RememberedExperience>(HistoryMemory(remembered_->memory()));
+  }
+  if (value_.size() > 0) value_ = VectorXd::Constant(1, value_.mean());
+}
+
 VectorXd PredictiveFitter::last_values(const Transitions& transitions) const {
   VectorXd values = VectorXd::Zero(transitions.count());
   if (value_.size() == 0) return values;

@@ -31,6 +31,9 @@ class PredictiveFitter {
            const ActionSpace& actions, const std::vector<bool>& random_rows, bool judge,
            const std::function<bool()>& go_on);
 
+  /// Forgets which rows there were: those of the next call need not begin with the last one's.
+  void forget_rows();
+
   /// What was found, for a model: the network, the weights, the state after the last row, the
   /// scaling, the diagnostics and, if it was judged, how well the future is predicted; what that
   /// is called is for the caller to say.
