@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "prediction/foresight.h"
+#include "reservoir/kernels.h"
 
 namespace waggle {
 
@@ -44,6 +45,7 @@ class PredictiveValue final : public ActionValue {
     bend_weights_.setZero(units + bends);
     shifted_ = base_;
     affine_.setZero(after, 1 + channels_);
+    after_.setZero(after);
     units_ = units;
     maximiser_ = std::make_unique<PiecewiseLinearMaximiser>(units + bends);
   }
@@ -77,10 +79,17 @@ class PredictiveValue final : public ActionValue {
       const Index n = head.value.size();
       auto affine = affine_.middleRows(row, q);
       foresights_[i].after_memory(memory_, affine);
+      const auto add_directions = [&](const auto& u, auto out) {
+        after_.head(q) = u;
+        kernels::add_product(head.value.directions.data(), n, q, after_.data(), out.data());
+      };
       base_.segment(unit, n) = head.value.offsets;
-      base_.segment(unit, n).noalias() += head.value.directions * affine.col(0);
-      directions_.middleRows(unit, n).noalias() =
-          head.value.directions * affine.rightCols(channels_);
+      add_directions(affine.col(0), base_.segment(unit, n));
+      for (Index channel = 0; channel < channels_; ++channel) {
+        auto direction = directions_.col(channel).segment(unit, n);
+        direction.setZero();
+        add_directions(affine.col(1 + channel), direction);
+      }
       bend_weights_.segment(unit, n) = weights_.segment(feature + 1 + q, n);
       const auto straight = weights_.segment(feature + 1, q);
       constant_ += weights_[feature] + straight.dot(affine.col(0));
@@ -205,6 +214,7 @@ class PredictiveValue final : public ActionValue {
   VectorXd base_, shifted_, bend_weights_;
   MatrixXd directions_;
   MatrixXd affine_;  // u of all heads as affine functions of the action
+  VectorXd after_;   // one of its columns for one head
   std::unique_ptr<PiecewiseLinearMaximiser> maximiser_;
 };
 

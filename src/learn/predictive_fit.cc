@@ -7,6 +7,7 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
+#include "linalg/dense.h"
 #include "prediction/reward_fit.h"
 
 namespace waggle {
@@ -164,14 +165,14 @@ PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummar
           .action_unit = unit};
 }
 
-void PredictiveFitter::set_ridges(PredictionSums& sums, int layer, Index rows) {
-  ChosenRidges& chosen = ridges_[layer];
+void PredictiveFitter::set_ridges(PredictionSums& sums, int layer) {
+  std::optional<PredictionRidges>& ridges = ridges_[layer];
   if (options_.predictive->ridge) {
-    chosen.ridges.emplace().fill(*options_.predictive->ridge);
-  } else if (rows >= 2 * chosen.rows) {
-    chosen = {sums.best_ridges(chosen.ridges), rows};
+    ridges.emplace().fill(*options_.predictive->ridge);
+  } else if (chooses_) {
+    ridges = sums.best_ridges(ridges);
   }
-  sums.set_ridges(*chosen.ridges);
+  sums.set_ridges(*ridges);
 }
 
 void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
@@ -205,15 +206,14 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   const HistoryMemory& memory = remembered_->memory();
   const PredictionFitOptions fit = prediction_options(summary);
   PredictiveHead head;
-  bool by_action = false;
   {
     PredictionSums sums(memory, memory.size(), fit);
     remembered_->for_each(experience, [&](const RememberedRows& rows) {
       sums.add(rows, rows.memory.leftCols(rows.count));
     });
-    set_ridges(sums, 0, summary.rows);
-    by_action = depends_on_action(sums, experience, summary);
-    head.first = sums.solve(by_action);
+    set_ridges(sums, 0);
+    if (chooses_) by_action_ = depends_on_action(sums, experience, summary);
+    head.first = sums.solve(by_action_);
     if (judge && options.layer == 0) quality_.explained = sums.cross_validated();
   }
   if (options.layer > 0) {
@@ -224,11 +224,13 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
     remembered_->for_each(experience, [&](const RememberedRows& rows) {
       x.resize(Eigen::NoChange, rows.count);
       x.topRows(n) = rows.memory.leftCols(rows.count);
-      head.layer.write(head.first * x.topRows(n), x.bottomRows(options.layer));
+      MatrixXd first = MatrixXd::Zero(head.first.rows(), rows.count);
+      linalg::add_product(head.first, x.topRows(n), first);
+      head.layer.write(first, x.bottomRows(options.layer));
       sums.add(rows, x);
     });
-    set_ridges(sums, 1, summary.rows);
-    head.second = sums.solve(by_action);
+    set_ridges(sums, 1);
+    head.second = sums.solve(by_action_);
     if (judge) quality_.explained = sums.cross_validated();
   }
   const Index q = head.second.size() > 0 ? head.second.rows() : head.first.rows();
@@ -243,6 +245,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
                            bool judge, const std::function<bool()>& go_on) {
   const PredictiveOptions& options = *options_.predictive;
   rewards_ = RewardScale::of(summary, *drawn_, options_.centre_rewards);
+  chooses_ = summary.rows >= 2 * chosen_rows_;
   remember(experience, summary, actions);
   remembered_->set_rewards(rewards_.offset, rewards_.unit);
   PredictiveHead head = draw_head(experience, summary, judge);
@@ -269,7 +272,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   FittedIterationOptions iteration;
   iteration.discount = options_.value.discount;
   iteration.ridge = options.value_ridge;
-  if (!fits_.empty()) iteration.last_ridge = diagnostics_.ridge;
+  iteration.last = choice_;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
   iteration.caution = acts_ || ends_well(steps, iteration.discount) ? 0.0 : options.caution;
   iteration.bounds = possible_values(steps, iteration.discount);
@@ -277,6 +280,8 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   iteration.confidence = judge && options_.confidence;
   FittedIteration found =
       iterate_value(steps, head, actions, last_values(transitions), iteration, go_on);
+  choice_ = found.choice;
+  if (chooses_) chosen_rows_ = summary.rows;
   keep(std::move(head), transitions, summary.rows, std::move(found));
 }
 
@@ -317,7 +322,7 @@ void PredictiveFitter::keep(PredictiveHead head, const Transitions& transitions,
   converged_ = found.converged;
   diagnostics_.samples = transitions.count();
   diagnostics_.features = diagnostics_.rank = head.features();
-  diagnostics_.ridge = found.ridge;
+  diagnostics_.ridge = found.choice.ridge;
   diagnostics_.residual = rewards_.unit * found.residual;
 
   fits_.push_back({std::move(head), std::move(found.weights)});

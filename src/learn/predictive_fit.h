@@ -47,8 +47,8 @@ class PredictiveFitter {
   double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
                         const ExperienceSummary& summary, const ActionSpace& actions) const;
   PredictionFitOptions prediction_options(const ExperienceSummary& summary) const;
-  /// Those of a layer: as given, or chosen anew whenever there are twice as many rows.
-  void set_ridges(PredictionSums& sums, int layer, Eigen::Index rows);
+  /// Those of a layer: as given or chosen.
+  void set_ridges(PredictionSums& sums, int layer);
   /// Whether more of the next step is foreseen if the state also holds what depends on the action.
   bool depends_on_action(const PredictionSums& sums, TrajectorySource& experience,
                          const ExperienceSummary& summary);
@@ -78,14 +78,17 @@ class PredictiveFitter {
     Eigen::VectorXd weights;
   };
   std::deque<Fitted> fits_;
-  struct ChosenRidges {
-    std::optional<PredictionRidges> ridges;
-    Eigen::Index rows = 0;
-  };
-  ChosenRidges ridges_[2];  // of the two layers' predictions
-  int count_ = 0;           // of fits made, for the draws
-  Eigen::VectorXd value_;   // V at every row, as last found
-  Eigen::VectorXd state_;   // after the last row: memory and the action's channels
+  // Chosen by what they leave unexplained, anew whenever there are twice as many rows.
+  std::optional<PredictionRidges> ridges_[2];  // of the two layers' predictions
+  bool by_action_ = false;                     // the state also holds what depends on the action
+  Eigen::Index chosen_rows_ = 0;
+  bool chooses_ = true;  // in the fit that is made
+
+  std::optional<ValueChoice> choice_;  // of the last fit
+
+  int count_ = 0;          // of fits made, for the draws
+  Eigen::VectorXd value_;  // V at every row, as last found
+  Eigen::VectorXd state_;  // after the last row: memory and the action's channels
   FitDiagnostics diagnostics_;
   Eigen::MatrixXd deviation_;  // of the last fit's weights, if it was judged
   PredictionQuality quality_;

@@ -22,6 +22,8 @@ namespace waggle::linalg {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
+using Eigen::MatrixXf;
+using Eigen::Ref;
 using Eigen::VectorXd;
 
 #ifdef WAGGLE_WITH_LAPACK
@@ -38,9 +40,14 @@ void dtpqrt_(const int* m, const int* n, const int* l, const int* nb, double* a,
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
             const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
             const double* beta, double* c, const int* ldc);
+void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+            const float* beta, float* c, const int* ldc);
 void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,
             const double* a, const int* lda, const double* beta, double* c, const int* ldc);
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda,
+             double* b, const int* ldb, int* info);
 void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
             const int* ldb, int* info);
 double dlange_(const char* norm, const int* m, const int* n, const double* a, const int* lda,
@@ -93,6 +100,23 @@ void gesdd(const char* job, MatrixXd& a, VectorXd& values, MatrixXd& u, MatrixXd
   check(info, "dgesdd");
 }
 
+/// c += a · b, or a · bᵀ for "T".
+template <class Gemm, class Matrix>
+void multiply_add(Gemm gemm, const Ref<const Matrix>& a, const Ref<const Matrix>& b,
+                  const char* transposed, Ref<Matrix>& c) {
+  if (a.cols() == 0 || c.size() == 0) return;
+  const auto lock = guard();
+  const int p = static_cast<int>(c.rows());
+  const int q = static_cast<int>(c.cols());
+  const int m = static_cast<int>(a.cols());
+  const int stride_a = static_cast<int>(a.outerStride());
+  const int stride_b = static_cast<int>(b.outerStride());
+  const int stride_c = static_cast<int>(c.outerStride());
+  const typename Matrix::Scalar one = 1;
+  gemm("N", transposed, &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(),
+       &stride_c);
+}
+
 constexpr int kPanel = 32;  // reflectors applied together; the fastest of 16, 32, 64 at n = 300
 
 }  // namespace
@@ -135,7 +159,7 @@ double spectral_radius(MatrixXd matrix) {
 TriangularUpdate::TriangularUpdate(Index columns)
     : reflectors_(std::min<Index>(kPanel, columns), columns), work_(reflectors_.size()) {}
 
-void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
+void TriangularUpdate::operator()(MatrixXd& factor, Ref<MatrixXd> rows) {
   const auto lock = guard();
   const int m = static_cast<int>(rows.rows());
   const int p = static_cast<int>(factor.cols());
@@ -148,35 +172,23 @@ void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
   check(info, "dtpqrt");
 }
 
-void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
-                       MatrixXd& c) {
-  if (a.cols() == 0) return;
-  const auto lock = guard();
-  const int p = static_cast<int>(c.rows());
-  const int q = static_cast<int>(c.cols());
-  const int m = static_cast<int>(a.cols());
-  const int stride_a = static_cast<int>(a.outerStride());
-  const int stride_b = static_cast<int>(b.outerStride());
-  const double one = 1.0;
-  dgemm_("N", "T", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(), &p);
+void add_outer_product(const Ref<const MatrixXd>& a, const Ref<const MatrixXd>& b,
+                       Ref<MatrixXd> c) {
+  multiply_add(dgemm_, a, b, "T", c);
+}
+void add_outer_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b,
+                       Ref<MatrixXf> c) {
+  multiply_add(sgemm_, a, b, "T", c);
 }
 
-void add_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
-                 Eigen::Ref<MatrixXd> c) {
-  if (a.cols() == 0 || c.size() == 0) return;
-  const auto lock = guard();
-  const int p = static_cast<int>(c.rows());
-  const int q = static_cast<int>(c.cols());
-  const int m = static_cast<int>(a.cols());
-  const int stride_a = static_cast<int>(a.outerStride());
-  const int stride_b = static_cast<int>(b.outerStride());
-  const int stride_c = static_cast<int>(c.outerStride());
-  const double one = 1.0;
-  dgemm_("N", "N", &p, &q, &m, &one, a.data(), &stride_a, b.data(), &stride_b, &one, c.data(),
-         &stride_c);
+void add_product(const Ref<const MatrixXd>& a, const Ref<const MatrixXd>& b, Ref<MatrixXd> c) {
+  multiply_add(dgemm_, a, b, "N", c);
+}
+void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref<MatrixXf> c) {
+  multiply_add(sgemm_, a, b, "N", c);
 }
 
-void add_square(const Eigen::Ref<const MatrixXd>& a, MatrixXd& c) {
+void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
   const auto lock = guard();
   const int p = static_cast<int>(c.rows());
   const int m = static_cast<int>(a.cols());
@@ -192,6 +204,17 @@ PositiveSolver::PositiveSolver(MatrixXd matrix) : factor_(std::move(matrix)) {
   int info = 0;
   dpotrf_("L", &n, factor_.data(), &n, &info);
   if (info != 0) throw Error("a matrix is not positive definite: a larger ridge makes it so");
+}
+
+MatrixXd PositiveSolver::solve(MatrixXd right) const {
+  const auto lock = guard();
+  const int n = static_cast<int>(right.rows());
+  const int rights = static_cast<int>(right.cols());
+  const int stride = static_cast<int>(factor_.rows());
+  int info = 0;
+  dpotrs_("L", &n, &rights, factor_.data(), &stride, right.data(), &n, &info);
+  check(info, "dpotrs");
+  return right;
 }
 
 LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
@@ -249,24 +272,30 @@ double spectral_radius(MatrixXd matrix) {
 
 TriangularUpdate::TriangularUpdate(Index /*columns*/) {}
 
-void TriangularUpdate::operator()(MatrixXd& factor, Eigen::Ref<MatrixXd> rows) {
+void TriangularUpdate::operator()(MatrixXd& factor, Ref<MatrixXd> rows) {
   MatrixXd stacked(factor.rows() + rows.rows(), factor.cols());
   stacked << factor, rows;
   const Eigen::HouseholderQR<MatrixXd> qr(stacked);
   factor = qr.matrixQR().topRows(factor.rows()).triangularView<Eigen::Upper>();
 }
 
-void add_outer_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
-                       MatrixXd& c) {
+void add_outer_product(const Ref<const MatrixXd>& a, const Ref<const MatrixXd>& b,
+                       Ref<MatrixXd> c) {
+  c.noalias() += a * b.transpose();
+}
+void add_outer_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b,
+                       Ref<MatrixXf> c) {
   c.noalias() += a * b.transpose();
 }
 
-void add_product(const Eigen::Ref<const MatrixXd>& a, const Eigen::Ref<const MatrixXd>& b,
-                 Eigen::Ref<MatrixXd> c) {
+void add_product(const Ref<const MatrixXd>& a, const Ref<const MatrixXd>& b, Ref<MatrixXd> c) {
+  c.noalias() += a * b;
+}
+void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref<MatrixXf> c) {
   c.noalias() += a * b;
 }
 
-void add_square(const Eigen::Ref<const MatrixXd>& a, MatrixXd& c) {
+void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
   c.selfadjointView<Eigen::Lower>().rankUpdate(a);
   c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
 }
@@ -277,6 +306,14 @@ PositiveSolver::PositiveSolver(MatrixXd matrix) {
     throw Error("a matrix is not positive definite: a larger ridge makes it so");
   }
   factor_ = llt.matrixL();
+}
+
+MatrixXd PositiveSolver::solve(MatrixXd right) const {
+  const Index n = right.rows();
+  const auto lower = factor_.topLeftCorner(n, n).triangularView<Eigen::Lower>();
+  lower.solveInPlace(right);
+  lower.transpose().solveInPlace(right);
+  return right;
 }
 
 LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
@@ -294,13 +331,6 @@ ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
 void leave_threads_to_caller() {}
 
 #endif
-
-MatrixXd PositiveSolver::solve(MatrixXd right) const {
-  const auto lower = factor_.triangularView<Eigen::Lower>();
-  lower.solveInPlace(right);
-  lower.transpose().solveInPlace(right);
-  return right;
-}
 
 SymmetricEigen symmetric_eigen(const MatrixXd& matrix) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);

@@ -46,11 +46,15 @@ class TriangularUpdate {
 
 /// c += a · bᵀ for a (p × m), b (q × m), c (p × q).
 void add_outer_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
-                       const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::MatrixXd& c);
+                       const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::Ref<Eigen::MatrixXd> c);
+void add_outer_product(const Eigen::Ref<const Eigen::MatrixXf>& a,
+                       const Eigen::Ref<const Eigen::MatrixXf>& b, Eigen::Ref<Eigen::MatrixXf> c);
 
 /// c += a · b for a (p × m), b (m × q), c (p × q).
 void add_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
                  const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::Ref<Eigen::MatrixXd> c);
+void add_product(const Eigen::Ref<const Eigen::MatrixXf>& a,
+                 const Eigen::Ref<const Eigen::MatrixXf>& b, Eigen::Ref<Eigen::MatrixXf> c);
 
 /// c += a · aᵀ for a (p × m), c (p × p) and symmetric.
 void add_square(const Eigen::Ref<const Eigen::MatrixXd>& a, Eigen::MatrixXd& c);
@@ -60,6 +64,7 @@ class PositiveSolver {
  public:
   /// Throws Error if the matrix is not positive definite to working precision.
   explicit PositiveSolver(Eigen::MatrixXd matrix);
+  /// A shorter right side is that of the leading block of the same size.
   Eigen::MatrixXd solve(Eigen::MatrixXd right) const;
 
  private:

@@ -172,7 +172,7 @@ MatrixXd next_after_states(const PredictiveHead& head, const Transitions& transi
     rows.noalias() = drift.rightCols(q) * transitions.next;
     rows.colwise() += drift.col(0);
   }
-  result.topRows(after).noalias() += head.base * features;
+  linalg::add_product(head.base, features, result.topRows(after));
   return result;
 }
 
@@ -183,7 +183,9 @@ MatrixXd after_states(const PredictiveHead& head, const Transitions& transitions
   factors.bottomRows(c) = transitions.channels;
   MatrixXd coefficients(head.after(), head.base.cols() + head.drift.cols());
   coefficients << head.base, head.drift;
-  return coefficients * regressors(head, transitions.state, factors);
+  MatrixXd result = MatrixXd::Zero(head.after(), transitions.count());
+  linalg::add_product(coefficients, regressors(head, transitions.state, factors), result);
+  return result;
 }
 
 }  // namespace waggle

@@ -1,5 +1,7 @@
 #include "prediction/foresight.h"
 
+#include "linalg/dense.h"
+
 namespace waggle {
 
 using Eigen::Index;
@@ -8,11 +10,15 @@ using Eigen::Ref;
 using Eigen::VectorXd;
 
 MatrixXd predictive_state(const PredictiveHead& head, const Ref<const MatrixXd>& m) {
-  MatrixXd s = head.first * m;
-  if (head.second.size() == 0) return s;
+  MatrixXd first = MatrixXd::Zero(head.first.rows(), m.cols());
+  linalg::add_product(head.first, m, first);
+  if (head.second.size() == 0) return first;
   MatrixXd layer(head.layer.size(), m.cols());
-  head.layer.write(s, layer);
-  return head.second.leftCols(m.rows()) * m + head.second.rightCols(layer.rows()) * layer;
+  head.layer.write(first, layer);
+  MatrixXd s = MatrixXd::Zero(head.second.rows(), m.cols());
+  linalg::add_product(head.second.leftCols(m.rows()), m, s);
+  linalg::add_product(head.second.rightCols(layer.rows()), layer, s);
+  return s;
 }
 
 Foresight::Foresight(const PredictiveHead& head)

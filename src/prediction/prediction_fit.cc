@@ -142,10 +142,10 @@ PredictionSums::System PredictionSums::system(Index horizon, int only) const {
   return result;
 }
 
-MatrixXd PredictionSums::coefficients(System system, double ridge) {
-  const double scale = system.gram.trace() / static_cast<double>(system.gram.rows());
-  system.gram.diagonal().array() += ridge * scale;
-  return linalg::solve_positive(std::move(system.gram), system.cross);
+MatrixXd PredictionSums::coefficients(const System& system, double ridge) {
+  MatrixXd gram = system.gram;
+  gram.diagonal().array() += ridge * gram.trace() / static_cast<double>(gram.rows());
+  return linalg::solve_positive(std::move(gram), system.cross);
 }
 
 MatrixXd PredictionSums::solve(bool by_action) const {
@@ -169,7 +169,9 @@ MatrixXd PredictionSums::solve(bool by_action) const {
   const Index constant = memory_.constant();
   const double rows = gram(constant, constant);
   const VectorXd mean = gram.col(constant) / rows;
-  const MatrixXd centred = predictions.transpose() * gram * predictions / rows -
+  MatrixXd spread = MatrixXd::Zero(features_, predictions.cols());
+  linalg::add_product(gram, predictions, spread);
+  const MatrixXd centred = predictions.transpose() * spread / rows -
                            (predictions.transpose() * mean) * (mean.transpose() * predictions);
   const linalg::SymmetricEigen eigen = linalg::symmetric_eigen(centred);
   const Index count = centred.rows();
@@ -194,12 +196,12 @@ bool PredictionSums::is_judged(Index horizon) const {
   return halves_[0].rows[horizon] >= 1.0 && halves_[1].rows[horizon] >= 1.0;
 }
 
-VectorXd PredictionSums::unexplained(Index horizon, double ridge) const {
+VectorXd PredictionSums::unexplained(Index horizon, const Systems& systems, double ridge) const {
   VectorXd left = VectorXd::Zero(outputs_);
   VectorXd total = left;
   for (int fold = 0; fold < 2; ++fold) {
-    const MatrixXd solved = coefficients(system(horizon, 1 - fold), ridge);
-    const System judged = system(horizon, fold);
+    const MatrixXd solved = coefficients(systems.of_half[1 - fold], ridge);
+    const System& judged = systems.of_half[fold];
     const Half& half = halves_[fold];
     for (Index y = 0; y < outputs_; ++y) {
       left[y] += half.squares(horizon, y) - 2.0 * solved.col(y).dot(judged.cross.col(y)) +
@@ -213,10 +215,10 @@ VectorXd PredictionSums::unexplained(Index horizon, double ridge) const {
       .select(left.array() / total.array(), std::numeric_limits<double>::quiet_NaN());
 }
 
-double PredictionSums::mean_log_error(Index horizon, double ridge) const {
+double PredictionSums::mean_log_error(Index horizon, const Systems& systems, double ridge) const {
   double sum = 0.0;
   Index count = 0;
-  for (const double share : unexplained(horizon, ridge)) {
+  for (const double share : unexplained(horizon, systems, ridge)) {
     if (std::isnan(share)) continue;
     sum += std::log(std::max(share, kExact));
     ++count;
@@ -230,11 +232,12 @@ PredictionRidges PredictionSums::best_ridges(const std::optional<PredictionRidge
     if (!is_judged(h)) continue;
     double& chosen = result[static_cast<std::size_t>(h)];
     const double before = chosen;
-    double least = mean_log_error(h, kUsualRidge) - kClearlyLess;
+    const Systems sums = systems(h);
+    double least = mean_log_error(h, sums, kUsualRidge) - kClearlyLess;
     chosen = kUsualRidge;
     for (const double ridge : kRidges) {
       if (ridge == kUsualRidge || (last && std::abs(std::log10(ridge / before)) > 1.5)) continue;
-      const double error = mean_log_error(h, ridge);
+      const double error = mean_log_error(h, sums, ridge);
       if (!(error < least)) continue;
       least = error;
       chosen = ridge;
@@ -248,7 +251,8 @@ MatrixXd PredictionSums::cross_validated() const {
       MatrixXd::Constant(kHorizonCount, outputs_, std::numeric_limits<double>::quiet_NaN());
   for (Index h = 0; h < kHorizonCount; ++h) {
     if (!is_judged(h)) continue;
-    result.row(h) = 1.0 - unexplained(h, ridges_[static_cast<std::size_t>(h)]).array().transpose();
+    const double ridge = ridges_[static_cast<std::size_t>(h)];
+    result.row(h) = 1.0 - unexplained(h, systems(h), ridge).array().transpose();
   }
   return result;
 }

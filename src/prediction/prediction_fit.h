@@ -74,13 +74,18 @@ class PredictionSums {
   struct System {
     Eigen::MatrixXd gram, cross;
   };
+  /// The sums of each half for one horizon.
+  struct Systems {
+    System of_half[2];
+  };
   System system(Eigen::Index horizon, int half) const;  // half < 0: both
-  static Eigen::MatrixXd coefficients(System system, double ridge);
+  Systems systems(Eigen::Index horizon) const { return {{system(horizon, 0), system(horizon, 1)}}; }
+  static Eigen::MatrixXd coefficients(const System& system, double ridge);
   bool is_judged(Eigen::Index horizon) const;
   /// 1 − R² of every output, each half judged by the other's fit; NaN where nothing varies.
-  Eigen::VectorXd unexplained(Eigen::Index horizon, double ridge) const;
+  Eigen::VectorXd unexplained(Eigen::Index horizon, const Systems& systems, double ridge) const;
   /// The mean logarithm of these: what is foreseen to a hundredth counts as much as what hardly is.
-  double mean_log_error(Eigen::Index horizon, double ridge) const;
+  double mean_log_error(Eigen::Index horizon, const Systems& systems, double ridge) const;
   Eigen::Index width(Eigen::Index horizon) const;
 
   const HistoryMemory& memory_;

@@ -4,7 +4,9 @@
 #include <waggle/predictive.h>
 
 #include "core/check.h"
+#include "linalg/dense.h"
 #include "prediction/foresight.h"
+#include "reservoir/kernels.h"
 
 namespace waggle {
 
@@ -47,9 +49,13 @@ bool PredictionQuality::any() const {
 }
 
 void RectifiedFeatures::write(const Ref<const MatrixXd>& s, Ref<MatrixXd> out) const {
-  out.noalias() = directions * s;
-  out.colwise() += offsets;
-  out = out.cwiseMax(0.0);
+  out.colwise() = offsets;
+  if (s.cols() == 1) {
+    kernels::add_product(directions.data(), size(), s.rows(), s.data(), out.data());
+  } else {
+    linalg::add_product(directions, s, out);
+  }
+  for (Index i = 0; i < out.cols(); ++i) kernels::relu(out.col(i).data(), out.rows());
 }
 
 void PredictiveHead::write_features(const Ref<const MatrixXd>& u, Ref<MatrixXd> out) const {

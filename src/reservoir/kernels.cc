@@ -19,16 +19,47 @@ namespace {
 
 constexpr Index kColumns = 8;  // columns of A added in one pass over y
 
-WAGGLE_VECTOR_CLONES
-void add_eight_columns(const double* const* column, const double* factor, double* y, Index rows) {
-  const double *c0 = column[0], *c1 = column[1], *c2 = column[2], *c3 = column[3];
-  const double *c4 = column[4], *c5 = column[5], *c6 = column[6], *c7 = column[7];
-  const double f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
-  const double f4 = factor[4], f5 = factor[5], f6 = factor[6], f7 = factor[7];
+template <class Scalar>
+[[gnu::always_inline]] inline void add_eight(const Scalar* const* column, const Scalar* factor,
+                                             Scalar* y, Index rows) {
+  const Scalar *c0 = column[0], *c1 = column[1], *c2 = column[2], *c3 = column[3];
+  const Scalar *c4 = column[4], *c5 = column[5], *c6 = column[6], *c7 = column[7];
+  const Scalar f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
+  const Scalar f4 = factor[4], f5 = factor[5], f6 = factor[6], f7 = factor[7];
   for (Index i = 0; i < rows; ++i) {
     y[i] += ((f0 * c0[i] + f1 * c1[i]) + (f2 * c2[i] + f3 * c3[i])) +
             ((f4 * c4[i] + f5 * c5[i]) + (f6 * c6[i] + f7 * c7[i]));
   }
+}
+WAGGLE_VECTOR_CLONES
+void add_eight_columns(const double* const* column, const double* factor, double* y, Index rows) {
+  add_eight(column, factor, y, rows);
+}
+WAGGLE_VECTOR_CLONES
+void add_eight_columns(const float* const* column, const float* factor, float* y, Index rows) {
+  add_eight(column, factor, y, rows);
+}
+
+template <class Scalar>
+void add_columns(const Scalar* a, Index rows, Index columns, const Scalar* x, Scalar* y) {
+  const Scalar* column[kColumns];
+  Scalar factor[kColumns];
+  Index held = 0;
+  for (Index j = 0; j < columns; ++j) {
+    if (x[j] == 0) continue;
+    column[held] = a + j * rows;
+    factor[held] = x[j];
+    if (++held == kColumns) {
+      add_eight_columns(column, factor, y, rows);
+      held = 0;
+    }
+  }
+  if (held == 0) return;
+  for (Index k = held; k < kColumns; ++k) {
+    column[k] = column[0];
+    factor[k] = 0;
+  }
+  add_eight_columns(column, factor, y, rows);
 }
 
 /// sum_j += Σ_i w_i max(b_i + c_i a_j, 0) for a fixed number of candidates, held in registers.
@@ -55,27 +86,69 @@ void add_candidate_values(const double* b, const double* c, const double* w, Ind
   for (; j < count; ++j) add_candidates<1>(b, c, w, units, a + j, values + j);
 }
 
+// Sums over units are kept apart in lanes and added up in one order, whatever the vector width.
+constexpr Index kLanes = 16;
+
+[[gnu::always_inline]] inline float total(const float* lane) {
+  float sum = 0.0F;
+  for (Index l = 0; l < kLanes; ++l) sum += lane[l];
+  return sum;
+}
+
+/// y_j = a_jᵀ x for a fixed number of columns.
+template <Index columns>
+[[gnu::always_inline]] inline void dots(const float* a, Index rows, const float* x, float* y) {
+  float sum[columns][kLanes] = {};
+  Index i = 0;
+  for (; i + kLanes <= rows; i += kLanes) {
+    for (Index j = 0; j < columns; ++j) {
+      for (Index l = 0; l < kLanes; ++l) sum[j][l] += a[j * rows + i + l] * x[i + l];
+    }
+  }
+  for (; i < rows; ++i) {
+    for (Index j = 0; j < columns; ++j) sum[j][0] += a[j * rows + i] * x[i];
+  }
+  for (Index j = 0; j < columns; ++j) y[j] = total(sum[j]);
+}
+
+/// values_j = Σ_i w_i max(b_i + c_i a_j, 0) for a fixed number of candidates.
+template <Index candidates>
+[[gnu::always_inline]] inline void rectified(const float* b, const float* c, const float* w,
+                                             Index units, const float* a, float* values) {
+  float sum[candidates][kLanes] = {};
+  Index i = 0;
+  for (; i + kLanes <= units; i += kLanes) {
+    for (Index j = 0; j < candidates; ++j) {
+      for (Index l = 0; l < kLanes; ++l) {
+        const float v = b[i + l] + c[i + l] * a[j];
+        sum[j][l] += w[i + l] * (0.0F > v ? 0.0F : v);
+      }
+    }
+  }
+  for (; i < units; ++i) {
+    for (Index j = 0; j < candidates; ++j) {
+      const float v = b[i] + c[i] * a[j];
+      sum[j][0] += w[i] * (0.0F > v ? 0.0F : v);
+    }
+  }
+  for (Index j = 0; j < candidates; ++j) values[j] = total(sum[j]);
+}
+
 }  // namespace
 
 void add_product(const double* a, Index rows, Index columns, const double* x, double* y) {
-  const double* column[kColumns];
-  double factor[kColumns];
-  Index held = 0;
-  for (Index j = 0; j < columns; ++j) {
-    if (x[j] == 0.0) continue;
-    column[held] = a + j * rows;
-    factor[held] = x[j];
-    if (++held == kColumns) {
-      add_eight_columns(column, factor, y, rows);
-      held = 0;
-    }
-  }
-  if (held == 0) return;
-  for (Index k = held; k < kColumns; ++k) {
-    column[k] = column[0];
-    factor[k] = 0.0;
-  }
-  add_eight_columns(column, factor, y, rows);
+  add_columns(a, rows, columns, x, y);
+}
+void add_product(const float* a, Index rows, Index columns, const float* x, float* y) {
+  add_columns(a, rows, columns, x, y);
+}
+
+WAGGLE_VECTOR_CLONES
+void transposed_product(const float* a, Index rows, Index columns, const float* x, float* y) {
+  constexpr Index kTogether = 4;  // columns
+  Index j = 0;
+  for (; j + kTogether <= columns; j += kTogether) dots<kTogether>(a + j * rows, rows, x, y + j);
+  for (; j < columns; ++j) dots<1>(a + j * rows, rows, x, y + j);
 }
 
 void add_sparse_product(const double* values, const int* rows, const int* starts, Index columns,
@@ -133,6 +206,17 @@ void relu_candidate_values(const double* b, const double* c, const double* w, In
   }
   add_candidate_values(kinked_b, kinked_c, kinked_w, held, a, count, values);
   for (Index j = 0; j < count; ++j) values[j] += constant + slope * a[j];
+}
+
+WAGGLE_VECTOR_CLONES
+void relu_candidate_values(const float* b, const float* c, const float* w, Index units,
+                           const float* a, Index count, float* values) {
+  constexpr Index kTogether = 4;
+  Index j = 0;
+  for (; j + kTogether <= count; j += kTogether) {
+    rectified<kTogether>(b, c, w, units, a + j, values + j);
+  }
+  for (; j < count; ++j) rectified<1>(b, c, w, units, a + j, values + j);
 }
 
 }  // namespace waggle::kernels

@@ -10,8 +10,13 @@ namespace waggle::kernels {
 /// Half of a ReLU state is 0, and a matrix–vector product is bound by how much of A it reads.
 void add_product(const double* a, Eigen::Index rows, Eigen::Index columns, const double* x,
                  double* y);
+void add_product(const float* a, Eigen::Index rows, Eigen::Index columns, const float* x, float* y);
 
-/// The same for an A that is sparse by columns: column j has values[i] in row rows[i], for i from
+/// y = Aᵀ x.
+void transposed_product(const float* a, Eigen::Index rows, Eigen::Index columns, const float* x,
+                        float* y);
+
+/// y += A x for an A that is sparse by columns: column j has values[i] in row rows[i], for i from
 /// starts[j] up to starts[j + 1].
 void add_sparse_product(const double* values, const int* rows, const int* starts,
                         Eigen::Index columns, const double* x, double* y);
@@ -22,5 +27,8 @@ void relu(double* x, Eigen::Index size);
 /// values_j = Σ_i w_i max(b_i + c_i a_j, 0) for count candidates a_j.
 void relu_candidate_values(const double* b, const double* c, const double* w, Eigen::Index units,
                            const double* a, Eigen::Index count, double* values);
+/// In single precision, for where they are sought again and again: no unit is looked at by itself.
+void relu_candidate_values(const float* b, const float* c, const float* w, Eigen::Index units,
+                           const float* a, Eigen::Index count, float* values);
 
 }  // namespace waggle::kernels

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "linalg/dense.h"
+#include "reservoir/kernels.h"
 #include "value/deviation.h"
 #include "value/next_action_search.h"
 
@@ -20,8 +21,7 @@ using Eigen::VectorXf;
 
 namespace {
 
-constexpr Index kBlock = 512;         // rows handled together
-constexpr double kFirstRidge = 1e-4;  // until one is chosen
+constexpr Index kBlock = 512;  // rows handled together
 
 /// Values grow with the distance d from what is usual, and so does the scatter of what follows: the
 /// square root of what each row counts, 1 / (d² + median² / mean) of d². That is nearly the same
@@ -58,12 +58,8 @@ class ValueRegression {
     }
   }
 
-  struct Choice {
-    double ridge = kFirstRidge;
-    bool products = true;
-  };
   /// Products take part, if there are any and they are wanted.
-  void set(const Choice& choice) {
+  void set(const ValueChoice& choice) {
     const Index used = columns(choice.products);
     solver_.emplace(ridged((grams_[0] + grams_[1]).topLeftCorner(used, used), choice.ridge));
     used_ = used;
@@ -78,7 +74,7 @@ class ValueRegression {
   /// The largest ridge whose error on one half, fitted to the other, is near the least; with
   /// products only if that error is much less with them than without: they grow fastest where
   /// nothing is known.
-  Choice choose(const VectorXd& target, std::optional<double> last) const {
+  ValueChoice choose(const VectorXd& target, const std::optional<ValueChoice>& last) const {
     if (steps_.rows() <= block_.cols()) return {};
     VectorXd cross[2];
     double squares[2] = {0.0, 0.0};
@@ -88,50 +84,62 @@ class ValueRegression {
       const Index count = std::min(block_.cols(), steps_.rows() - from);
       const VectorXd y =
           (target.segment(from, count).array() - mean) * scale_.segment(from, count).array();
-      cross[half_of(from)] += (phi_.middleCols(from, count) * y.cast<float>()).cast<double>();
+      cross[half_of(from)] += phi_times(y.cast<float>(), from).cast<double>();
       squares[half_of(from)] += y.squaredNorm();
     }
-    const auto error = [&](double ridge, Index used) {
-      double sum = 0.0;
-      for (int half = 0; half < 2; ++half) {
-        const VectorXd w = linalg::solve_positive(
-            ridged(grams_[1 - half].topLeftCorner(used, used), ridge), cross[1 - half].head(used));
-        sum += squares[half] - 2.0 * w.dot(cross[half].head(used)) +
-               w.dot(grams_[half].topLeftCorner(used, used) * w);
-      }
-      return sum;
+    // Errors without products and with them: theirs are the last features, so that one
+    // factorisation serves both.
+    struct Tried {
+      double ridge;
+      double error[2];
     };
+    std::vector<Tried> tried;
+    for (const double ridge : kRidges) {
+      if (last && std::abs(std::log10(ridge / last->ridge)) > 1.5) continue;
+      Tried& here = tried.emplace_back(Tried{ridge, {0.0, 0.0}});
+      for (int half = 0; half < 2; ++half) {
+        const linalg::PositiveSolver solver(ridged(grams_[1 - half], ridge));
+        for (const bool products : {false, true}) {
+          const Index used = columns(products);
+          const VectorXd w = solver.solve(cross[1 - half].head(used));
+          here.error[products] += squares[half] - 2.0 * w.dot(cross[half].head(used)) +
+                                  w.dot(grams_[half].topLeftCorner(used, used) * w);
+        }
+      }
+    }
     double least[2] = {0.0, 0.0};
-    double chosen[2] = {kFirstRidge, kFirstRidge};
+    double chosen[2] = {0.0, 0.0};
     for (const bool products : {false, true}) {
-      std::vector<std::pair<double, double>> tried;  // an error and its ridge
-      for (const double ridge : kRidges) {
-        if (last && std::abs(std::log10(ridge / *last)) > 1.5) continue;
-        tried.emplace_back(error(ridge, columns(products)), ridge);
-      }
+      least[products] = std::numeric_limits<double>::infinity();
+      for (const Tried& here : tried)
+        least[products] = std::min(least[products], here.error[products]);
       // Where nothing is left to explain, rounding may say less than nothing.
-      least[products] = std::max(std::min_element(tried.begin(), tried.end())->first, 0.0);
-      for (const auto& [left, ridge] : tried) {
-        if (left <= kNearLeast * least[products]) chosen[products] = ridge;
+      least[products] = std::max(least[products], 0.0);
+      chosen[products] = ValueChoice{}.ridge;
+      for (const Tried& here : tried) {
+        if (here.error[products] <= kNearLeast * least[products]) chosen[products] = here.ridge;
       }
-      if (head_.products() == 0) return {chosen[0], false};
     }
     const bool products = least[1] < kLess * least[0];
     return {chosen[products], products};
   }
 
-  /// Returns the root mean square of what is left.
-  double fit(const VectorXd& target, VectorXd& weights) {
+  void fit(const VectorXd& target, VectorXd& weights) {
     // Sums in single precision lose digits to a large mean, so that goes through the constant.
-    const double mean = target.mean();
-    const VectorXf centred = ((target.array() - mean) * scale_.array()).cast<float>();
-    const VectorXf cross = phi_ * centred;
+    mean_ = target.mean();
+    centred_ = ((target.array() - mean_) * scale_.array()).cast<float>();
+    const VectorXf cross = phi_times(centred_, 0);
     weights.setZero(phi_.rows());
     weights.head(used_) = solver_->solve(cross.head(used_).cast<double>());
-    const VectorXf left = centred - phi_.transpose() * weights.cast<float>();
-    weights[0] += mean;
-    if (is_cautious()) fit_halves(centred, mean);
-    return left.norm() / std::sqrt(static_cast<double>(target.size()));
+    weights[0] += mean_;
+    if (is_cautious()) fit_halves();
+  }
+  /// The root mean square of what the last fit has left.
+  double residual(const VectorXd& weights) const {
+    VectorXf w = weights.cast<float>();
+    w[0] = static_cast<float>(weights[0] - mean_);
+    return (centred_ - transposed_times(phi_, w)).norm() /
+           std::sqrt(static_cast<double>(centred_.size()));
   }
 
   /// Holds the actions a search has found.
@@ -165,8 +173,9 @@ class ValueRegression {
       if (steps_.terminated[static_cast<std::size_t>(i)]) follows[i] = 0.0F;
     }
     const MatrixXf next = phi_next_.topRows(used_) * follows.asDiagonal();
-    const MatrixXd cross = (phi_.topRows(used_) * next.transpose()).cast<double>();
-    const MatrixXd factor = deviation_factor(gram - discount * cross, gram, sigma);
+    MatrixXf cross = MatrixXf::Zero(used_, used_);
+    linalg::add_outer_product(phi_.topRows(used_), next, cross);
+    const MatrixXd factor = deviation_factor(gram - discount * cross.cast<double>(), gram, sigma);
     if (factor.size() == 0) return {};
     MatrixXd result = MatrixXd::Zero(phi_.rows(), phi_.rows());
     result.topLeftCorner(used_, used_) = factor;
@@ -174,25 +183,36 @@ class ValueRegression {
   }
 
  private:
-  void fit_halves(const VectorXf& centred, double mean) {
-    VectorXf cross[2] = {VectorXf::Zero(used_), VectorXf::Zero(used_)};
+  void fit_halves() {
+    VectorXf cross[2] = {VectorXf::Zero(phi_.rows()), VectorXf::Zero(phi_.rows())};
     for (Index from = 0; from < steps_.rows(); from += block_.cols()) {
       const Index count = std::min(block_.cols(), steps_.rows() - from);
-      cross[half_of(from)].noalias() +=
-          phi_.block(0, from, used_, count) * centred.segment(from, count);
+      cross[half_of(from)] += phi_times(centred_.segment(from, count), from);
     }
     for (int half = 0; half < 2; ++half) {
       VectorXd& weights = halves_[half].weights;
       weights.setZero(phi_.rows());
-      weights.head(used_) = halves_[half].solver->solve(cross[half].cast<double>());
-      weights[0] += mean;
+      weights.head(used_) = halves_[half].solver->solve(cross[half].head(used_).cast<double>());
+      weights[0] += mean_;
     }
   }
   VectorXd values_by(const VectorXd& weights) const {
     VectorXf rest = weights.cast<float>();
     rest[0] = 0.0F;
-    VectorXd values = (phi_next_.transpose() * rest).cast<double>();
+    VectorXd values = transposed_times(phi_next_, rest).cast<double>();
     values.array() += rewards_.array() + weights[0];
+    return values;
+  }
+  /// Σ y_i φ of the rows from the given one on.
+  VectorXf phi_times(const VectorXf& y, Index from) const {
+    VectorXf sum = VectorXf::Zero(phi_.rows());
+    kernels::add_product(phi_.col(from).data(), phi_.rows(), y.size(), y.data(), sum.data());
+    return sum;
+  }
+  static VectorXf transposed_times(const MatrixXf& matrix, const VectorXf& weights) {
+    VectorXf values(matrix.cols());
+    kernels::transposed_product(matrix.data(), matrix.rows(), matrix.cols(), weights.data(),
+                                values.data());
     return values;
   }
 
@@ -237,6 +257,9 @@ class ValueRegression {
   double ridge_ = 0.0;
   VectorXd rewards_;  // r̂ of the actions held
   VectorXd scale_;    // square root of what a row counts
+  // The last targets: their mean, and the rest by the square root of what each counts.
+  double mean_ = 0.0;
+  VectorXf centred_;
 };
 
 }  // namespace
@@ -274,8 +297,10 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
   const Index rows = steps.rows();
   ValueRegression regression(steps, head, options.caution);
   FittedIteration result;
-  result.ridge = options.ridge.value_or(kFirstRidge);
-  regression.set({result.ridge, true});
+  ValueChoice& choice = result.choice;
+  choice = options.last.value_or(ValueChoice{});
+  if (options.ridge) choice.ridge = *options.ridge;
+  regression.set(choice);
   VectorXd& value = result.next_value;
   value = std::move(start);
   const auto clip = [&] {
@@ -296,7 +321,7 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     if (steps.expected.size() > 0) sum -= steps.expected;
     return sum;
   };
-  const auto fit = [&] { result.residual = regression.fit(target(), result.weights); };
+  const auto fit = [&] { regression.fit(target(), result.weights); };
   clip();
 
   NextActionSearch search(steps, head, actions);
@@ -305,10 +330,9 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     if (go_on && !go_on()) break;
     const VectorXd before = value;
     if (sweep == 1) {
-      ValueRegression::Choice choice = regression.choose(target(), options.last_ridge);
+      const ValueChoice used = std::exchange(choice, regression.choose(target(), options.last));
       if (options.ridge) choice.ridge = *options.ridge;
-      regression.set(choice);
-      result.ridge = choice.ridge;
+      if (choice.ridge != used.ridge || choice.products != used.products) regression.set(choice);
     }
     fit();
     search(result.weights, spacing, value);
@@ -329,6 +353,7 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     }
   }
   if (result.weights.size() == 0) fit();
+  result.residual = regression.residual(result.weights);
   if (options.confidence && result.sweeps > 0) {
     result.deviation = regression.deviation(options.discount, result.residual);
   }

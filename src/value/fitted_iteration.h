@@ -37,13 +37,19 @@ ValueRange possible_values(const ValueSteps& steps, double discount);
 /// for then is seldom seen.
 bool ends_well(const ValueSteps& steps, double discount);
 
+/// What of a regression is chosen by its cross-validated error.
+struct ValueChoice {
+  double ridge = 1e-4;   ///< relative to the mean squared feature
+  bool products = true;  ///< whether products of predictions take part
+};
+
 struct FittedIterationOptions {
   double discount = 0.98;
-  /// Relative to the mean squared feature. Not given: the largest whose cross-validated error is
-  /// within a hundredth of the least, chosen after the first search.
+  /// Not given: the largest whose cross-validated error is within a hundredth of the least, chosen
+  /// after the first search.
   std::optional<double> ridge = std::nullopt;
-  /// One that was chosen before, from like data: only it and its neighbours are tried.
-  std::optional<double> last_ridge = std::nullopt;
+  /// What was chosen before, from like data: only that ridge and its neighbours are tried.
+  std::optional<ValueChoice> last = std::nullopt;
   /// λ of λ-returns in [0, 1]: how much of the target is what happened next instead of what the
   /// best action is thought to be worth, along steps that were not random.
   double trace = 0.0;
@@ -61,7 +67,7 @@ struct FittedIteration {
   Eigen::VectorXd weights;     ///< of (1, u, features of u)
   Eigen::VectorXd next_value;  ///< max_a Q at k+1, clipped; 0 where nothing follows
   Eigen::MatrixXd deviation;   ///< L with LLᵀ = Cov(W), if asked for; see deviation.h
-  double ridge = 0.0;          ///< as given or chosen
+  ValueChoice choice = {};     ///< as given or chosen
   double residual = 0.0;       ///< root mean square of r + γ max Q' − Q
   int sweeps = 0;
   bool converged = false;

@@ -71,7 +71,7 @@ TEST(FittedIteration, SolvesAWalkHome) {
     ValueSteps steps = steps_of(actions, 4000, discrete);
     FittedIterationOptions options;
     options.discount = discount;
-    options.ridge = 1e-9;
+    options.ridge = 1e-6;
     options.bounds = {-10.0, 0.0};
     options.sweeps = 30;
     options.tolerance = 1e-4;
@@ -235,13 +235,13 @@ TEST(FittedIteration, TriesTheNeighboursOfARidgeChosenBefore) {
   options.discount = 0.8;
   options.bounds = {-10.0, 0.0};
   const auto chosen = [&] {
-    return iterate_value(steps, bends(41), actions, VectorXd::Zero(4000), options).ridge;
+    return iterate_value(steps, bends(41), actions, VectorXd::Zero(4000), options).choice.ridge;
   };
   const double free = chosen();
   EXPECT_LE(free, 1e-3);  // nothing here is noise
-  options.last_ridge = 10.0 * free;
+  options.last = {.ridge = 10.0 * free};
   EXPECT_DOUBLE_EQ(chosen(), free);
-  options.last_ridge = 10.0;
+  options.last = {.ridge = 10.0};
   EXPECT_DOUBLE_EQ(chosen(), 1.0);
 }
 

@@ -8,6 +8,7 @@
 #include <waggle/predictive.h>
 #include <waggle/spaces.h>
 
+#include "linalg/dense.h"
 #include "reservoir/kernels.h"
 #include "value/fitted_iteration.h"
 
@@ -21,27 +22,39 @@ class NextActionSearch {
         head_(head),
         actions_(actions),
         channels_(steps.next.rows() / steps.after.rows() - 1),
+        affine_(steps.after.rows(), kBlock * (1 + channels_)),
+        directions_(head.value.directions.cast<float>()),
+        offsets_(head.value.offsets.cast<float>()),
         tried_(kGrid + kNear),
         values_(kGrid + kNear),
         shifted_(head.value.size()),
         preactivations_(head.value.size(), kBlock * (1 + channels_)) {
     form_.setZero(1 + channels_, 1 + channels_);
     best_.setZero(channels_, steps.rows());
-    if (!actions.is_discrete()) best_.colwise() = 0.5 * (actions.lower + actions.upper);
+    middle_.setZero(channels_);
+    half_.setOnes(channels_);
+    if (actions.is_discrete()) return;
+    middle_ = 0.5 * (actions.lower + actions.upper);
+    half_ = 0.5 * (actions.upper - actions.lower);
   }
 
   /// V' = max_a Q for every row, by the weights; `best` are the actions, `next` their u.
   void operator()(const Eigen::VectorXd& weights, double spacing, Eigen::VectorXd& value) {
     const Eigen::Index q = steps_.after.rows();
     const auto straight = weights.segment(1, q);
-    const auto hidden = weights.segment(1 + q, head_.value.size());
+    const Eigen::VectorXf hidden = weights.segment(1 + q, head_.value.size()).cast<float>();
     const Eigen::MatrixXd form = head_.form(weights.tail(head_.products()));
     for (Eigen::Index from = 0; from < steps_.rows(); from += kBlock) {
       const Eigen::Index count = std::min(kBlock, steps_.rows() - from);
-      // Rows of `next` are u_0, u_1, … of one step after the other.
-      const Eigen::Map<const Eigen::MatrixXd> u(steps_.next.data() + from * steps_.next.rows(), q,
-                                                count * (1 + channels_));
-      preactivations_.leftCols(u.cols()).noalias() = head_.value.directions * u;
+      const auto u = affine_.leftCols(count * (1 + channels_));
+      for (Eigen::Index i = 0; i < count; ++i) {
+        const auto given = affine(from + i);
+        auto scaled = affine_.middleCols(i * (1 + channels_), 1 + channels_);
+        scaled.rightCols(channels_) = given.rightCols(channels_) * half_.asDiagonal();
+        scaled.col(0) = given.col(0) + given.rightCols(channels_) * middle_;
+      }
+      preactivations_.leftCols(u.cols()).setZero();
+      linalg::add_product(directions_, u.cast<float>(), preactivations_.leftCols(u.cols()));
       const Eigen::VectorXd along = u.transpose() * straight;
       for (Eigen::Index i = 0; i < count; ++i) {
         const Eigen::Index row = from + i;
@@ -52,7 +65,7 @@ class NextActionSearch {
         const auto squared = u.middleCols(i * (1 + channels_), 1 + channels_).topRows(form.rows());
         form_.noalias() = squared.transpose() * (form * squared);
         auto pre = preactivations_.middleCols(i * (1 + channels_), 1 + channels_);
-        pre.col(0) += head_.value.offsets;
+        pre.col(0) += offsets_;
         const auto lines = along.segment(i * (1 + channels_), 1 + channels_);
         value[row] = weights[0] + form_(0, 0) +
                      (actions_.is_discrete() ? best_choice(row, pre, lines, hidden)
@@ -63,18 +76,14 @@ class NextActionSearch {
 
   /// u at the best actions.
   void after(Eigen::Index from, Eigen::Ref<Eigen::MatrixXd> u) const {
-    const Eigen::Index q = steps_.after.rows();
     for (Eigen::Index i = 0; i < u.cols(); ++i) {
-      const Eigen::Map<const Eigen::MatrixXd> affine(
-          steps_.next.data() + (from + i) * steps_.next.rows(), q, 1 + channels_);
-      u.col(i) = affine.col(0) + affine.rightCols(channels_) * best_.col(from + i);
+      u.col(i) = affine(from + i).col(0) + affine(from + i).rightCols(channels_) * action(from + i);
     }
   }
   /// r̂ of the best actions.
   double reward(Eigen::Index row) const {
     double sum = 0.0;
-    if (steps_.next_reward.size() > 0) sum += steps_.next_reward.col(row).dot(best_.col(row));
-    for (Eigen::Index j = 0; j < channels_; ++j) sum += bent(j, best_(j, row));
+    for (Eigen::Index j = 0; j < channels_; ++j) sum += reward_of(j, row, best_(j, row));
     return sum;
   }
 
@@ -83,30 +92,36 @@ class NextActionSearch {
   static constexpr Eigen::Index kGrid = 9;    // actions tried over the whole of a bounded channel
   static constexpr Eigen::Index kNear = 4;    // and around the best one known
 
-  using Block = Eigen::Ref<Eigen::MatrixXd>;
-  using Weights = Eigen::Ref<const Eigen::VectorXd>;
+  using Block = Eigen::Ref<const Eigen::MatrixXf>;
+  using Lines = Eigen::Ref<const Eigen::VectorXd>;
 
-  double bent(Eigen::Index channel, double v) const {
-    double sum = 0.0;
+  /// u_{k+1} of a row as an affine function of the action.
+  Eigen::Map<const Eigen::MatrixXd> affine(Eigen::Index row) const {
+    return {steps_.next.data() + row * steps_.next.rows(), steps_.after.rows(), 1 + channels_};
+  }
+  Eigen::VectorXd action(Eigen::Index row) const {
+    return middle_ + half_.cwiseProduct(best_.col(row));
+  }
+  /// What one channel of the action adds to r̂.
+  double reward_of(Eigen::Index channel, Eigen::Index row, double scaled) const {
+    const double v = middle_[channel] + half_[channel] * scaled;
+    double sum = steps_.next_reward.size() > 0 ? steps_.next_reward(channel, row) * v : 0.0;
     for (Eigen::Index k = 0; k < steps_.knots.cols(); ++k) {
       sum += steps_.bends(channel, k) * std::max(v - steps_.knots(channel, k), 0.0);
     }
     return sum;
   }
-  double slope_of_reward(Eigen::Index channel, Eigen::Index row) const {
-    return steps_.next_reward.size() > 0 ? steps_.next_reward(channel, row) : 0.0;
-  }
 
-  double best_choice(Eigen::Index row, const Block& pre, const Weights& lines,
-                     const Weights& hidden) {
+  double best_choice(Eigen::Index row, const Block& pre, const Lines& lines,
+                     const Eigen::VectorXf& hidden) {
     double best = -std::numeric_limits<double>::infinity();
-    const double one = 1.0;
+    const float one = 1.0F;
     for (Eigen::Index j = 0; j < channels_; ++j) {
-      double value = 0.0;
+      float bent_by_state = 0.0F;
       kernels::relu_candidate_values(pre.col(0).data(), pre.col(1 + j).data(), hidden.data(),
-                                     head_.value.size(), &one, 1, &value);
-      value += lines[0] + lines[1 + j] + slope_of_reward(j, row) + 2.0 * form_(0, 1 + j) +
-               form_(1 + j, 1 + j);
+                                     head_.value.size(), &one, 1, &bent_by_state);
+      const double value = bent_by_state + lines[0] + lines[1 + j] + reward_of(j, row, 1.0) +
+                           2.0 * form_(0, 1 + j) + form_(1 + j, 1 + j);
       if (!(value > best)) continue;
       best = value;
       best_.col(row).setZero();
@@ -117,44 +132,45 @@ class NextActionSearch {
 
   /// One channel after the other, the others held: a grid over the whole of it, and near the best
   /// value known.
-  double best_quantities(Eigen::Index row, const Block& pre, const Weights& lines,
-                         const Weights& hidden, double spacing) {
+  double best_quantities(Eigen::Index row, const Block& pre, const Lines& lines,
+                         const Eigen::VectorXf& hidden, double spacing) {
     double best = 0.0;
     for (Eigen::Index j = 0; j < channels_; ++j) {
-      const double lower = actions_.lower[j];
-      const double upper = actions_.upper[j];
-      const double step = (upper - lower) / static_cast<double>(kGrid - 1);
-      for (Eigen::Index k = 0; k < kGrid; ++k) tried_[k] = lower + step * static_cast<double>(k);
+      constexpr double kStep = 2.0 / static_cast<double>(kGrid - 1);
+      for (Eigen::Index k = 0; k < kGrid; ++k) tried_[k] = kStep * static_cast<double>(k) - 1.0;
       const double now = best_(j, row);
-      const double near = step * spacing;
+      const double near = kStep * spacing;
       const double around[kNear] = {now, now - near, now + near, now + 0.5 * near};
-      for (Eigen::Index k = 0; k < kNear; ++k)
-        tried_[kGrid + k] = std::clamp(around[k], lower, upper);
+      for (Eigen::Index k = 0; k < kNear; ++k) {
+        tried_[kGrid + k] = std::clamp(around[k], -1.0, 1.0);
+      }
       shifted_ = pre.col(0);
-      double line = lines[0];
-      double other_reward = 0.0;
-      double slope = lines[1 + j] + slope_of_reward(j, row) + 2.0 * form_(0, 1 + j);
+      double others = lines[0];
+      double slope = lines[1 + j] + 2.0 * form_(0, 1 + j);
       for (Eigen::Index l = 0; l < channels_; ++l) {
         if (l == j) continue;
-        shifted_ += best_(l, row) * pre.col(1 + l);
-        line += best_(l, row) * (lines[1 + l] + 2.0 * form_(0, 1 + l));
+        shifted_ += static_cast<float>(best_(l, row)) * pre.col(1 + l);
+        others += best_(l, row) * (lines[1 + l] + 2.0 * form_(0, 1 + l));
         slope += 2.0 * form_(1 + l, 1 + j) * best_(l, row);
         for (Eigen::Index k = 0; k < channels_; ++k) {
-          if (k != j) line += form_(1 + l, 1 + k) * best_(l, row) * best_(k, row);
+          if (k != j) others += form_(1 + l, 1 + k) * best_(l, row) * best_(k, row);
         }
-        other_reward += slope_of_reward(l, row) * best_(l, row) + bent(l, best_(l, row));
+        others += reward_of(l, row, best_(l, row));
       }
+      candidates_ = tried_.cast<float>();
       kernels::relu_candidate_values(shifted_.data(), pre.col(1 + j).data(), hidden.data(),
-                                     head_.value.size(), tried_.data(), tried_.size(),
+                                     head_.value.size(), candidates_.data(), candidates_.size(),
                                      values_.data());
       const double curvature = form_(1 + j, 1 + j);
-      Eigen::Index chosen = 0;
+      best = -std::numeric_limits<double>::infinity();
       for (Eigen::Index k = 0; k < tried_.size(); ++k) {
-        values_[k] += (slope + curvature * tried_[k]) * tried_[k] + bent(j, tried_[k]);
-        if (values_[k] > values_[chosen]) chosen = k;
+        const double t = tried_[k];
+        const double value =
+            others + values_[k] + (slope + curvature * t) * t + reward_of(j, row, t);
+        if (!(value > best)) continue;
+        best = value;
+        best_(j, row) = t;
       }
-      best_(j, row) = tried_[chosen];
-      best = line + other_reward + values_[chosen];
     }
     return best;
   }
@@ -163,9 +179,15 @@ class NextActionSearch {
   const PredictiveHead& head_;
   const ActionSpace& actions_;
   Eigen::Index channels_;
-  Eigen::MatrixXd best_;
-  Eigen::VectorXd tried_, values_, shifted_;
-  Eigen::MatrixXd preactivations_;
+  // Quantities are sought in [−1, 1], so that single precision suits any unit and zero.
+  Eigen::VectorXd middle_, half_;
+  Eigen::MatrixXd best_;  // channels × rows
+  Eigen::MatrixXd affine_;
+  Eigen::MatrixXf directions_;
+  Eigen::VectorXf offsets_;
+  Eigen::VectorXd tried_;
+  Eigen::VectorXf candidates_, values_, shifted_;
+  Eigen::MatrixXf preactivations_;
   Eigen::MatrixXd form_;  // the quadratic part of one row's value: (1, v)ᵀ form (1, v)
 };
 
