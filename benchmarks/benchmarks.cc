@@ -9,6 +9,7 @@
 #include <Eigen/Dense>
 #include <benchmark/benchmark.h>
 
+#include <waggle/environments.h>
 #include <waggle/waggle.h>
 
 #include "control/piecewise_linear.h"
@@ -16,6 +17,11 @@
 #include "plain_learner.h"
 #include "random_numbers.h"
 #include "reservoir/kernels.h"
+#include "value/fitted_iteration.h"
+
+extern "C" void dgemv_(const char* trans, const int* m, const int* n, const double* alpha,
+                       const double* a, const int* lda, const double* x, const int* incx,
+                       const double* beta, double* y, const int* incy);
 
 namespace {
 
@@ -193,6 +199,70 @@ void FitWaggle(benchmark::State& state) {
   }
 }
 
+/// Fitted iteration of 10,000 rows and as many features as predictive states have by default: a
+/// number of sweeps, each a search for every row's best action and six evaluations of those found.
+void ValueSweeps(benchmark::State& state) {
+  constexpr Index kState = 10;
+  const waggle::PredictiveOptions usual;
+  waggle::PredictiveHead head;
+  head.base.setZero(kState, 1);
+  head.value = {RandomNumbers(6).matrix(usual.features, kState),
+                RandomNumbers(7).vector(usual.features)};
+  head.squared = usual.squared;
+  waggle::ValueSteps steps;
+  steps.after = RandomNumbers(8).matrix(kState, kSteps);
+  steps.next = RandomNumbers(9).matrix(2 * kState, kSteps);
+  steps.reward = RandomNumbers(10).vector(kSteps);
+  steps.terminated.assign(kSteps, false);
+  waggle::FittedIterationOptions options;
+  options.ridge = 1e-3;
+  options.bounds = {-50.0, 50.0};
+  options.tolerance = 0.0;
+  options.sweeps = static_cast<int>(state.range(0));
+  for (auto _ : state) {
+    const waggle::FittedIteration found =
+        waggle::iterate_value(steps, head, waggle::ActionSpace::box(-1.0, 1.0),
+                              VectorXd::Zero(kSteps), options);
+    benchmark::DoNotOptimize(found.weights.data());
+  }
+}
+
+/// One product of a vector with the features of all rows, as BLAS makes it.
+void Dgemv(benchmark::State& state) {
+  const waggle::PredictiveOptions usual;
+  const Index features = 11 + usual.features + usual.squared * (usual.squared + 1) / 2;
+  const MatrixXd phi = RandomNumbers(11).matrix(features, kSteps);
+  const VectorXd weights = RandomNumbers(12).vector(features);
+  VectorXd values = VectorXd::Zero(kSteps);
+  const int m = static_cast<int>(features), n = kSteps, stride = 1;
+  const double one = 1.0, zero = 0.0;
+  for (auto _ : state) {
+    dgemv_("T", &m, &n, &one, phi.data(), &m, weights.data(), &stride, &zero, values.data(),
+           &stride);
+    benchmark::DoNotOptimize(values.data());
+  }
+}
+
+/// A decision on predictive states of a pendulum of which only the angle is seen.
+void PredictiveDecision(benchmark::State& state) {
+  waggle::ControlProblem pendulum = waggle::pendulum_problem();
+  waggle::Simulation simulation(*pendulum.environment, 0);
+  waggle::LearnOptions options;
+  options.collect.steps = 2000;
+  const waggle::Learnt learnt = waggle::learn(simulation, *pendulum.initial, options);
+  waggle::GreedyPolicy policy = learnt.policy();
+  waggle::Percept percept;
+  percept.observation = VectorXd::Constant(2, std::sqrt(0.5));
+  VectorXd action(1);
+  const waggle::Random random(1);
+  std::uint64_t step = 0;
+  for (auto _ : state) {
+    waggle::Draws draws = random.at(waggle::Purpose::policy, step++);
+    policy.act(percept, draws, action);
+    benchmark::DoNotOptimize(action.data());
+  }
+}
+
 BENCHMARK(DrivePlainEigen)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK(DriveWaggle)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK(Step)->Unit(benchmark::kMicrosecond);
@@ -203,6 +273,9 @@ BENCHMARK(SearchExact)->Unit(benchmark::kMicrosecond);
 BENCHMARK(LstdFit)->Arg(1)->Arg(20)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitEigenBdcsvd)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitWaggle)->Unit(benchmark::kMillisecond);
+BENCHMARK(ValueSweeps)->Arg(1)->Arg(9)->Unit(benchmark::kMillisecond);
+BENCHMARK(Dgemv)->Unit(benchmark::kMillisecond);
+BENCHMARK(PredictiveDecision)->Unit(benchmark::kMicrosecond);
 
 /// Prints as usual and keeps the best time of every benchmark for the ratios.
 class RatioReporter : public benchmark::ConsoleReporter {
@@ -234,6 +307,12 @@ class RatioReporter : public benchmark::ConsoleReporter {
     if (greedy != seconds_.end() && draw != seconds_.end() && step != seconds_.end()) {
       std::printf("  %-46s %6.2f   (at most 2)\n", "greedy decision, candidates given / step",
                   (greedy->second - draw->second) / step->second);
+    }
+    const auto one = seconds_.find("ValueSweeps/1"), nine = seconds_.find("ValueSweeps/9"),
+               dgemv = seconds_.find("Dgemv/");
+    if (one != seconds_.end() && nine != seconds_.end() && dgemv != seconds_.end()) {
+      std::printf("  %-46s %6.2f\n", "sweep of fitted iteration / dgemv of its size",
+                  (nine->second - one->second) / 8.0 / dgemv->second);
     }
   }
 

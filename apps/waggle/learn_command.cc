@@ -149,10 +149,10 @@ class SoFar {
 
 /// The one place that learns. If it is interrupted in the middle of a long computation, what was
 /// learnt until then is saved as `out`.
-Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
-                  const std::filesystem::path& out) {
+Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
+                   const std::filesystem::path& out) {
   SoFar so_far;
-  const auto learn = [&]() -> Model {
+  const auto learn = [&]() -> Learnt {
     ProgressLines lines("rows");
     const ProgressCallback show = lines.callback();
     const auto progress = [&](const Progress& now) {
@@ -174,8 +174,27 @@ Model learn_model(const std::vector<std::string>& logs, Log& log, const FitOptio
   return run_interruptibly(learn, save_so_far);
 }
 
+/// What spoke for the kind of value that was taken.
+std::string choice_line(const LogChoice& choice) {
+  return table_line(
+      "chosen for this log",
+      fmt::format("{}: on {} rows held out its value left {:.3g} unexplained, {} {:.3g}",
+                  choice.predictive() ? "predictive states" : "the memory itself", choice.judged,
+                  choice.predictive() ? choice.predictive_unexplained : choice.direct_unexplained,
+                  choice.predictive() ? "one on the memory itself" : "one on predictive states",
+                  choice.predictive() ? choice.direct_unexplained : choice.predictive_unexplained));
+}
+
+ordered_json to_json(const LogChoice& choice) {
+  return {{"predictive", choice.predictive()},
+          {"predictive_unexplained", choice.predictive_unexplained},
+          {"direct_unexplained", choice.direct_unexplained},
+          {"fitted", choice.fitted},
+          {"judged", choice.judged}};
+}
+
 /// What a reader of the results wants to know first, then everything the model says of itself.
-ordered_json to_json(const Model& model, const std::filesystem::path& file,
+ordered_json to_json(const Learnt& model, const std::filesystem::path& file,
                      const std::string& command) {
   ordered_json result = start_json("learn", command);
   result["model"] = file.filename().string();
@@ -191,6 +210,7 @@ ordered_json to_json(const Model& model, const std::filesystem::path& file,
                      {"mean", model.ranges.mean[0]},
                      {"spread", model.ranges.deviation[0]}}}};
   result.update(all);
+  if (model.choice) result["choice"] = to_json(*model.choice);
   return result;
 }
 
@@ -249,7 +269,7 @@ void LearnCommand::run() {
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
   Log log = run_interruptibly([&] { return Log(logs, reading); });
-  const Model model = learn_model(logs, log, options, out);
+  const Learnt model = learn_model(logs, log, options, out);
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
   if (!results.empty()) {
@@ -263,7 +283,7 @@ void LearnCommand::run() {
     print(to_text(result));
     return;
   }
-  print(learnt_table(model) +
+  print(learnt_table(model) + (model.choice ? choice_line(*model.choice) : "") +
         fmt::format("next: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n", out.string(),
                     out.string()));
 }

@@ -233,6 +233,7 @@ void describe(Visitor& v, FitOptions& o) {
   v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is fitted");
+  v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");
   v("predictive", o.predictive, "predictive states and a value on them; none: on the memory");
   v("greedy", o.greedy, "how the best action is found");
 }

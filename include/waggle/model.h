@@ -30,6 +30,9 @@ struct FitOptions {
   /// itself. Only for that one count `members`, `sweeps`, `reweight` and, of `value`, everything
   /// but the discount.
   std::optional<PredictiveOptions> predictive = PredictiveOptions{};
+  /// For a log, with predictive states: a value on the memory itself is tried as well, and taken if
+  /// it foretells rows held out better (LogChoice).
+  bool choose = true;
   /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
   int sweeps = 20;
   bool reweight = false;  ///< weight rows by inverse variance, from the second sweep on

@@ -81,14 +81,17 @@ class TrajectorySource {
 class TrajectoryChunks final : public TrajectorySource {
  public:
   /// Throws Error unless chunk_rows ≥ 1.
-  explicit TrajectoryChunks(const Trajectory& trajectory, Eigen::Index chunk_rows = 4096);
+  explicit TrajectoryChunks(const Trajectory& trajectory, Eigen::Index chunk_rows = 4096,
+                            std::optional<bool> cut_out = std::nullopt);
 
   void rewind() override { row_ = 0; }
   bool next(Trajectory& chunk) override;
+  std::optional<bool> cut_out() const override { return cut_out_; }
 
  private:
   const Trajectory* trajectory_;
   Eigen::Index chunk_rows_;
+  std::optional<bool> cut_out_;
   Eigen::Index row_ = 0;
 };
 

@@ -120,8 +120,9 @@ Map<const MatrixXd> Trajectory::observations() const {
   return {observations_.data(), observation_size_, steps()};
 }
 
-TrajectoryChunks::TrajectoryChunks(const Trajectory& trajectory, Index chunk_rows)
-    : trajectory_(&trajectory), chunk_rows_(chunk_rows) {
+TrajectoryChunks::TrajectoryChunks(const Trajectory& trajectory, Index chunk_rows,
+                                   std::optional<bool> cut_out)
+    : trajectory_(&trajectory), chunk_rows_(chunk_rows), cut_out_(cut_out) {
   require(chunk_rows >= 1, "chunk_rows = {}: must be at least 1", chunk_rows);
 }
 

@@ -11,6 +11,7 @@
 #include "learn/collecting.h"
 #include "learn/confidence.h"
 #include "learn/impossible_values.h"
+#include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
 #include "learn/watched_source.h"
 
@@ -417,8 +418,15 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
                       const LearnWith& with) {
-  Learner learner(spec, options, std::nullopt, with);
+  FitOptions chosen = options;
+  std::optional<LogChoice> choice;
+  if (options.predictive && options.choose && !with.reservoir) {
+    choice = choose_for_log(spec, log, options, with.progress);
+    if (choice && !choice->predictive()) chosen.predictive = std::nullopt;
+  }
+  Learner learner(spec, chosen, std::nullopt, with);
   Learnt& learnt = learner.result();
+  learnt.choice = choice;
   learnt.rounds.emplace_back();
   learner.fit(log, true);
   learnt.rounds.back().steps = learnt.provenance.rows;

@@ -1,0 +1,125 @@
+#include "learn/log_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include <waggle/error.h>
+#include <waggle/states.h>
+
+#include "core/magnitude.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kMostRows = 30'000;
+constexpr Index kMostNumbers = 10'000'000;  // of these rows
+constexpr Index kFewestRows = 300;
+constexpr Index kChunk = 4096;
+
+/// The first rows of a log.
+Trajectory first_rows(TrajectorySource& log) {
+  log.rewind();
+  Trajectory chunk(1, 0);
+  if (!log.next(chunk)) return chunk;
+  Trajectory rows(chunk.action_size(), chunk.observation_size());
+  const Index most =
+      std::min(kMostRows, kMostNumbers / (1 + chunk.action_size() + chunk.observation_size()));
+  do {
+    rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
+  } while (rows.steps() < most && log.next(chunk));
+  return rows;
+}
+
+/// Where the rows to judge by begin: after two thirds, and with an episode if one begins there.
+Index first_judged(const Trajectory& rows) {
+  const Index two_thirds = 2 * rows.steps() / 3;
+  for (Index k = two_thirds; k + kFewestRows / 3 < rows.steps(); ++k) {
+    if (rows.end(k - 1) != EpisodeEnd::none) return k;
+  }
+  return two_thirds;
+}
+
+/// The share of the variance of r_k + γ V(x_{k+1}) that V(x_k) leaves unexplained.
+double unexplained(const Model& model, TrajectorySource& rows) {
+  const Controller& controller = model.controller;
+  const double discount = model.options.value.discount;
+  RootMeanSquare error;
+  std::vector<double> targets;
+  MatrixXd features;
+  VectorXd state = VectorXd::Zero(controller.reservoir->units());
+  const auto add = [&](const StateBlock& block) {
+    features.resize(controller.reservoir->features(), block.states.cols());
+    controller.reservoir->map_features(block.states, features);
+    const VectorXd values = features.transpose() * controller.weights;
+    for (Index i = 0; i < block.steps(); ++i) {
+      if (block.first_in_episode + i < model.options.value.washout_rows()) continue;
+      const double followed = block.terminated(i) ? 0.0 : values[i + 1];
+      targets.push_back(block.reward(i) + discount * followed);
+      error.add(targets.back() - values[i]);
+    }
+  };
+  for_each_block(*controller.reservoir, controller.layout, rows, state, add);
+  const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(targets.size(), 1));
+  RootMeanSquare deviation;
+  for (const double target : targets) deviation.add(target - mean);
+  const double ratio = error.value() / deviation.value();
+  // Where nothing varies there is nothing to explain.
+  return std::isnan(ratio) ? 0.0 : ratio * ratio;
+}
+
+}  // namespace
+
+std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectorySource& log,
+                                        const FitOptions& options,
+                                        const ProgressCallback& progress) {
+  const Trajectory all = first_rows(log);
+  if (all.steps() < kFewestRows) return std::nullopt;
+  const Index split = first_judged(all);
+  Trajectory known(all.action_size(), all.observation_size());
+  Trajectory held_out = known;
+  known.append(all, 0, split);
+  held_out.append(all, split, all.steps() - split);
+
+  bool stopped = false;
+  LearnWith with;
+  with.progress = [&](const Progress& report) {
+    // What is fitted here is for nobody to keep.
+    Progress shown = report;
+    shown.model = nullptr;
+    if (progress && !progress(shown)) stopped = true;
+    return !stopped;
+  };
+  const auto unexplained_with = [&](const FitOptions& tried) {
+    try {
+      TrajectoryChunks source(known, kChunk, log.cut_out());
+      const Learnt learnt = learn_from_log(spec, source, tried, with);
+      if (stopped) throw Stopped();
+      TrajectoryChunks judged(held_out, kChunk);
+      return unexplained(learnt, judged);
+    } catch (const Stopped&) {
+      throw;
+    } catch (const Error&) {
+      // Either the whole log will do, or the fit to it says what is wrong.
+      return std::numeric_limits<double>::infinity();
+    }
+  };
+  LogChoice choice{.fitted = known.steps(), .judged = held_out.steps()};
+  FitOptions tried = options;
+  tried.choose = tried.confidence = false;
+  tried.predictive->averaged = 1;
+  choice.predictive_unexplained = unexplained_with(tried);
+  tried.predictive = std::nullopt;
+  choice.direct_unexplained = unexplained_with(tried);
+  return choice;
+}
+
+}  // namespace waggle
