@@ -46,8 +46,11 @@ Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, cons
   require(state == nullptr || state->memory.cols() == copies,
           "the state is of {} copies, the observations are of {}",
           state == nullptr ? 0 : state->memory.cols(), copies);
-  const std::scoped_lock lock(mutex_);
   const Index n = controller.reservoir->units();
+  require(state == nullptr || state->memory.rows() == n,
+          "the state is another controller's: it has {} numbers, this one remembers {}",
+          state == nullptr ? 0 : state->memory.rows(), n);
+  const std::scoped_lock lock(mutex_);
   MatrixXd memory = state == nullptr ? MatrixXd::Zero(n, copies) : state->memory;
   if (group_) {
     group_->set_states(std::move(memory));
