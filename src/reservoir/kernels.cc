@@ -5,10 +5,11 @@
 #include <cstdint>
 
 // One clone per vector width, picked by the loader, so the binary runs on any x86-64 and still uses
-// wide registers where they exist. Elsewhere the compiler's default target is used.
+// wide registers where they exist. glibc's loader can; elsewhere the compiler's default target is
+// used.
 #if defined(WAGGLE_VECTOR_CLONES)
 // A test has chosen.
-#elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#elif defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WAGGLE_VECTOR_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
