@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from waggle._core import Error
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -99,8 +101,10 @@ class Experience:
 
     def to_pandas(self):
         """The same as a DataFrame."""
-        import pandas
-
+        try:
+            import pandas
+        except ImportError:
+            raise Error("to_pandas needs pandas: pip install pandas") from None
         return pandas.DataFrame(self.to_dict())
 
     def to_minari(self, dataset_id: str, **options: Any):
