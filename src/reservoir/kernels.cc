@@ -105,17 +105,22 @@ void add_sparse_product(const double* values, const int* rows, const int* starts
 
 void add_row_sparse_product(const double* values, const int* columns, const int* starts, Index rows,
                             const double* x, double* y) {
-  // Several sums at a time: a sum alone waits for each of its additions.
-  constexpr int kSums = 4;
+  // Two sums of pairs: a pair of values is one thing to read, and a sum alone would wait for each
+  // of its additions.
+  using Pair = Eigen::Array2d;
   for (Index i = 0; i < rows; ++i) {
     const int stop = starts[i + 1];
     int k = starts[i];
-    double sum[kSums] = {};
-    for (; k + kSums <= stop; k += kSums) {
-      for (int s = 0; s < kSums; ++s) sum[s] += values[k + s] * x[columns[k + s]];
+    Pair first = Pair::Zero(), second = Pair::Zero();
+    for (; k + 4 <= stop; k += 4) {
+      const Pair here(x[columns[k]], x[columns[k + 1]]);
+      const Pair next(x[columns[k + 2]], x[columns[k + 3]]);
+      first += Eigen::Map<const Pair>(values + k) * here;
+      second += Eigen::Map<const Pair>(values + k + 2) * next;
     }
-    for (; k < stop; ++k) sum[0] += values[k] * x[columns[k]];
-    y[i] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    double rest = 0.0;
+    for (; k < stop; ++k) rest += values[k] * x[columns[k]];
+    y[i] += (first + second).sum() + rest;
   }
 }
 
