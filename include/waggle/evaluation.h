@@ -14,6 +14,7 @@
 
 namespace waggle {
 
+class EnvironmentCopies;
 struct ControlProblem;
 
 struct ScoreOptions {
@@ -73,6 +74,12 @@ struct EpisodeScore {
 /// Lets a policy act for whole episodes, one after the other. Throws Error for bad options, Stopped
 /// if the end was asked for.
 EpisodeScore score_episodes(Environment& environment, Policy& policy,
+                            const EpisodeScoreOptions& options = {},
+                            const ProgressCallback& progress = {});
+
+/// The same for copies that take their steps together. Each plays its share of the episodes, since
+/// among those that end first the short ones would be too many; they come copy by copy.
+EpisodeScore score_episodes(EnvironmentCopies& environment, PolicyGroup& policies,
                             const EpisodeScoreOptions& options = {},
                             const ProgressCallback& progress = {});
 

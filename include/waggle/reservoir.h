@@ -192,6 +192,7 @@ class EchoStateNetwork final : public ReservoirSystem {
   void draw(const ReservoirOptions& options, Eigen::Index member);
   void draw_procedure_one(const ReservoirOptions& options, Eigen::Index member);
   void require_delay_line(const Eigen::MatrixXd& features, Eigen::Index member) const;
+  void prepare();
 
   Eigen::Index member_units_ = 0;
   bool has_constant_ = false;
@@ -200,7 +201,11 @@ class EchoStateNetwork final : public ReservoirSystem {
   Eigen::VectorXd bias_;
   Activation activation_ = Activation::relu;
   Eigen::VectorXd leak_;
+
+  // What follows from the weights.
   bool leaky_ = false;  // some leak is below 1
+  /// Sparse blocks again, where the activation leaves no columns to be passed over.
+  std::vector<Eigen::SparseMatrix<double, Eigen::RowMajor>> by_rows_;
 };
 
 /// ‖A‖₂, the largest singular value. Throws Error if A is not finite.

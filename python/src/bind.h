@@ -8,6 +8,7 @@ namespace waggle::python {
 void bind_controller(nanobind::module_& m);
 void bind_environments(nanobind::module_& m);
 void bind_learning(nanobind::module_& m);
+void bind_logs(nanobind::module_& m);
 void bind_series(nanobind::module_& m);
 
 }  // namespace waggle::python

@@ -46,8 +46,11 @@ Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, cons
   require(state == nullptr || state->memory.cols() == copies,
           "the state is of {} copies, the observations are of {}",
           state == nullptr ? 0 : state->memory.cols(), copies);
-  const std::scoped_lock lock(mutex_);
   const Index n = controller.reservoir->units();
+  require(state == nullptr || state->memory.rows() == n,
+          "the state is another controller's: it has {} numbers, this one remembers {}",
+          state == nullptr ? 0 : state->memory.rows(), n);
+  const std::scoped_lock lock(mutex_);
   MatrixXd memory = state == nullptr ? MatrixXd::Zero(n, copies) : state->memory;
   if (group_) {
     group_->set_states(std::move(memory));
@@ -175,10 +178,25 @@ nb::bytes to_bytes(const Held& held) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+/// Writes files: what the disk refuses is an OSError in Python.
+template <typename Work>
+void writing(const Work& work) {
+  try {
+    const nb::gil_scoped_release release;
+    work();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    PyErr_SetString(PyExc_OSError, error.what());
+    throw nb::python_error();
+  }
+}
+
 nb::object exported(const Held& held, const std::string& path, const nb::dict& given) {
   ExportOptions options;
   apply_options(given, options, {});
-  const ExportedC c = export_c(std::filesystem::path(path), held.learnt(), options);
+  ExportedC c;
+  writing([&] { c = export_c(std::filesystem::path(path), held.learnt(), options); });
   return to_python({{"name", c.name},
                     {"flash_bytes", c.flash_bytes},
                     {"ram_bytes", c.ram_bytes},
@@ -284,8 +302,7 @@ void bind_controller(nb::module_& m) {
       .def("to_bytes", &to_bytes)
       .def("save",
            [](const Held& held, const std::string& path) {
-             const nb::gil_scoped_release release;
-             save_model(path, held.learnt());
+             writing([&] { save_model(path, held.learnt()); });
            })
       .def("predict", &predict, nb::arg("observations"), nb::arg("rewards").none(),
            nb::arg("state").none(), nb::arg("starts").none())

@@ -54,6 +54,7 @@ NB_MODULE(_core, m) {
 
   bind_controller(m);
   bind_learning(m);
+  bind_logs(m);
   bind_series(m);
   bind_environments(m);
 }

@@ -32,6 +32,12 @@ def test_a_file_and_a_pickle_hold_the_same_bits(cartpole, tmp_path):
             assert action == other_action
 
 
+def test_what_the_disk_refuses_is_an_os_error(cartpole, tmp_path):
+    for write in (cartpole.save, cartpole.export_c):
+        with pytest.raises(OSError, match="cannot write"):
+            write(tmp_path / "missing" / "model.safetensors")
+
+
 def test_damaged_files_are_refused(cartpole, tmp_path):
     data = cartpole.to_bytes()
     with pytest.raises(waggle.Error, match="the bytes"):
@@ -76,8 +82,6 @@ def test_predict_takes_arrays_of_any_kind(cartpole):
     assert len(state) == 0
     whole = cartpole.predict(np.arange(4))[1]
     assert pickle.dumps(whole) == pickle.dumps(cartpole.predict(np.arange(4.0))[1])
-    with pytest.raises(waggle.Error, match="give a single environment"):
-        cartpole.evaluate(gymnasium.make_vec("CartPole-v1", num_envs=2))
 
 
 def test_predict_leaves_its_state_alone(cartpole):
@@ -126,6 +130,9 @@ def test_bad_states_are_refused(cartpole):
         cartpole.predict(np.zeros((2, 4)), two, [True, False, True])
     with pytest.raises(TypeError):
         cartpole.predict(np.zeros((2, 4)), "state")
+    other = waggle.learn(Counter(), steps=100, preset="paper", units=7)
+    with pytest.raises(waggle.Error, match="another controller's: it has 7 numbers"):
+        cartpole.predict(np.zeros(4), other.predict(np.zeros(2))[1])
 
 
 def test_evaluate(cartpole):

@@ -123,6 +123,18 @@ def test_observations_outside_their_space():
     assert controller.experience.observations.max() == 5.0
 
 
+@pytest.mark.parametrize("reward", [None, "much", np.zeros(2)])
+@pytest.mark.parametrize("space", [spaces.Box(-1, 1, (2,)), spaces.Discrete(2)])
+def test_a_reward_that_is_no_number_is_refused(space, reward):
+    class Odd(Shown):
+        def step(self, action):
+            observation, _, *rest = super().step(action)
+            return observation, reward, *rest
+
+    with pytest.raises(waggle.Error, match="Odd: step returned the reward .* must be a number"):
+        waggle.learn(Odd(space), steps=50, **SMALL)
+
+
 def test_terminated_and_truncated_mean_what_they_mean():
     for env, end in [(Counter(length=4), 1), (Counter(length=99, cut=4), 2)]:
         rows = waggle.learn(env, steps=50, **SMALL).experience
@@ -206,6 +218,27 @@ class Cut(gymnasium.Env):
         return self.inner.step(action)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_copies_are_judged_in_every_autoreset_mode(mode):
+    controller = waggle.learn(Counter(), steps=300, seed=0, **SMALL)
+    made = [lambda length=length: Cut(length) for length in (3, 7, 4)]
+    result = controller.evaluate(SyncVectorEnv(made, autoreset_mode=mode), episodes=7, seed=2)
+    assert result.lengths.tolist() == [3, 3, 3, 7, 7, 4, 4]
+    # Each copy has earned what it would have alone.
+    alone = [
+        controller.evaluate(Cut(length), episodes=count, seed=2 + i).returns
+        for i, (length, count) in enumerate([(3, 3), (7, 2), (4, 2)])
+    ]
+    assert result.returns == pytest.approx(np.concatenate(alone))
+    cut = controller.evaluate(
+        SyncVectorEnv(made, autoreset_mode=mode), episodes=5, seed=2, max_steps=2
+    )
+    assert cut.lengths.tolist() == [2] * 5
+    assert cut.terminated == 0.0
+    one = controller.evaluate(SyncVectorEnv(made[:1], autoreset_mode=mode), episodes=2, seed=2)
+    assert one.lengths.tolist() == [3, 3]
+
+
 def test_copies_do_side_by_side_what_each_does_alone():
     """Given the same seeds and the same actions: the first round is random ones."""
     vector = SyncVectorEnv([lambda: Cut(6)] * 3)
@@ -264,7 +297,8 @@ class Wrapped(Cut):
 def test_what_is_no_environment_is_refused():
     for env, message in [
         (object(), r"object is no environment: it has no reset\(\)"),
-        ("CartPole-v1", "str is no environment"),
+        ("CartPole-v1", r"give gymnasium.make\('CartPole-v1'\)"),
+        (Counter, r"Counter is a class: give an environment, Counter\("),
     ]:
         with pytest.raises(waggle.Error, match=message):
             waggle.learn(env, steps=50)

@@ -36,7 +36,7 @@ def test_what_is_missing_is_named():
         "import sys\n"
         "class Block:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] in {'sklearn', 'gymnasium', 'minari', 'tqdm'}:\n"
+        "        if name.partition('.')[0] in {'sklearn', 'gymnasium', 'minari', 'pandas', 'tqdm'}:\n"
         "            raise ImportError(name)\n"
         "sys.meta_path.insert(0, Block())\n"
         "import waggle\n"
@@ -50,6 +50,8 @@ def test_what_is_missing_is_named():
         " progress=True, preset='paper', units=5)"
     )
     assert "waggle._core.Error: progress=True needs tqdm: pip install tqdm" in result.stderr
+    result = run(block + "waggle.Experience.to_pandas(None)")
+    assert "waggle._core.Error: to_pandas needs pandas: pip install pandas" in result.stderr
 
 
 def test_types_and_docstrings():

@@ -17,11 +17,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from waggle._controller import Controller, Evaluation, Experience, LogEvaluation, load
+    from waggle._controller import Controller, load
     from waggle._core import Error, State
     from waggle._learn import learn, learn_log
     from waggle._options import describe, options, presets
     from waggle._reservoir import Reservoir
+    from waggle._results import Evaluation, Experience, LogEvaluation
     from waggle._sklearn import Forecaster, ReservoirRegressor
 
     __version__: str
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 _WHERE = {
     "Controller": "_controller",
     "Error": "_core",
-    "Evaluation": "_controller",
-    "Experience": "_controller",
+    "Evaluation": "_results",
+    "Experience": "_results",
     "Forecaster": "_sklearn",
-    "LogEvaluation": "_controller",
+    "LogEvaluation": "_results",
     "Reservoir": "_reservoir",
     "ReservoirRegressor": "_sklearn",
     "State": "_core",

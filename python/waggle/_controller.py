@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from waggle import _core, _spaces
+from waggle import _core, _page, _spaces
 from waggle._core import Error, State
+from waggle._options import check_seed
 from waggle._progress import bar
+from waggle._results import Evaluation, Experience, LogEvaluation
 
 
 def load(path: str | os.PathLike[str]) -> Controller:
@@ -168,11 +168,13 @@ class Controller:
         max_steps: int = 10_000,
         progress: Any = None,
     ) -> Evaluation:
-        """Lets it act for whole episodes of a Gymnasium environment: what it earned in each."""
-        from waggle._envs import adapt, is_vector
+        """Lets it act for whole episodes of a Gymnasium environment: what it earned in each.
 
-        if is_vector(env):
-            raise Error("evaluate: give a single environment rather than a vector of copies")
+        Copies in a vector environment play an equal share of the episodes each, which come copy by
+        copy. An episode that does not end is cut after `max_steps`.
+        """
+        from waggle._envs import adapt
+
         adapter = adapt(env, check_seed(seed))
         given = {"episodes": episodes, "discount": discount, "max_steps": max_steps}
         with bar(progress) as tell:
@@ -263,79 +265,13 @@ class Controller:
             f"{s['provenance']['rows']} rows, γ {s['discount']:g}>"
         )
 
-    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """(title, header, rows), for pages."""
-        s = self.summary
-        environment, ranges, fit = s["environment"], s["ranges"], s["fit"]
-        about = [
-            ["environment", environment["name"]],
-            [
-                "what it is",
-                f"{s['kind']}, {s['units']} numbers of memory, {s['features']} features",
-            ],
-            [
-                "learnt from",
-                f"{s['provenance']['rows']} rows, {s['provenance']['episodes']} episodes",
-            ],
-            ["discount γ", f"{s['discount']:g}"],
-            ["seed", str(s["seed"])],
-            ["ridge λ", f"{fit['ridge']:.3g}"],
-            ["residual", f"{fit['residual']:.3g}"],
-        ]
-        names = [
-            (environment["reward_name"], "reward, also seen" if self._sees_reward else "reward"),
-            *((name, "action") for name in environment["action_names"]),
-            *((name, "observed") for name in environment["observation_names"]),
-        ]
-        columns = [
-            [name, role, *(f"{ranges[key][i]:.4g}" for key in _RANGES)]
-            for i, (name, role) in enumerate(names[:_SHOWN])
-        ]
-        tables = [
-            ("", ["", ""], about),
-            ("Columns", ["name", "role", *_RANGES], columns),
-        ]
-        if s["rounds"]:
-            rounds = [
-                [str(i + 1), str(r["steps"]), f"{r['mean_reward']:.4g}"]
-                for i, r in enumerate(s["rounds"])
-            ]
-            tables.append(("Rounds", ["round", "rows", "mean reward"], rounds))
-        if "predictions" in s:
-            quality = s["predictions"]
-            rows = [
-                [name, *("–" if share != share else f"{share:.3f}" for share in explained)]
-                for name, explained in zip(quality["names"], quality["explained"], strict=True)
-            ]
-            header = ["R² of predictions", *(f"{h} ahead" for h in quality["horizons"])]
-            tables.append(("Predicts", header, rows[:_SHOWN]))
-        if s["warnings"]:
-            tables.append(("Warnings", [""], [[text] for text in s["warnings"]]))
-        return tables
-
     def _repr_html_(self) -> str:
-        parts = [f"<b>waggle controller</b> of {html.escape(self.summary['environment']['name'])}"]
-        for title, header, rows in self._tables():
-            parts.append(_table(title, header, rows))
-        return "<div>" + "".join(parts) + "</div>"
+        return _page.fragment(self.summary)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
         """The page of it: everything above and all options, as one HTML file. Returns its text, and
         writes it to `path` if one is given."""
-        name = html.escape(self.summary["environment"]["name"])
-        options = json.dumps(
-            {"options": self.summary["options"], "collected": self.summary.get("collected")},
-            indent=2,
-            ensure_ascii=False,
-        )
-        text = (
-            "<!doctype html><html lang=en><meta charset=utf-8>"
-            f"<title>{name} · waggle</title><style>{_STYLE}</style><body>"
-            f"<h1>{name}</h1>"
-            + "".join(_table(*table) for table in self._tables())
-            + f"<h2>Options</h2><pre>{html.escape(options)}</pre>"
-            + f"<p>waggle {html.escape(_core.__version__)}</p></body></html>"
-        )
+        text = _page.whole(self.summary)
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -343,26 +279,6 @@ class Controller:
 
 
 _REAL = (np.dtype(np.float64), np.dtype(np.float32))
-_RANGES = ("minimum", "maximum", "mean", "deviation")
-_SHOWN = 32  # rows of a table, at most
-_STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;margin:.5rem 0}td,th{padding:.15rem .8rem .15rem 0;"
-    "text-align:left}th{border-bottom:1px solid #8888}pre{overflow-x:auto}"
-    ":root{color-scheme:light dark}"
-)
-
-
-def _table(title: str, header: list[str], rows: list[list[str]]) -> str:
-    head = f"<h2>{html.escape(title)}</h2>" if title else ""
-    top = ""
-    if any(header):
-        top = "<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in header) + "</tr>"
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"{head}<table>{top}{body}</table>"
 
 
 def _values(labels: list[str]) -> list[Any] | None:
@@ -375,117 +291,3 @@ def _values(labels: list[str]) -> list[Any] | None:
         except ValueError:
             continue
     return list(labels)
-
-
-def check_seed(seed: Any) -> int:
-    """The seed, or Error unless it is a whole number that Gymnasium takes too."""
-    try:
-        whole = int(seed.__index__())
-    except (AttributeError, TypeError):
-        raise Error(f"seed = {seed!r}: must be a whole number") from None
-    if not 0 <= whole < 2**63:
-        raise Error(f"seed = {whole}: must be at least 0 and below 2^63")
-    return whole
-
-
-@dataclass(frozen=True, repr=False)
-class Evaluation:
-    """What a controller earned in whole episodes."""
-
-    mean: float
-    """Mean return: the sum of an episode's rewards, discounted if that was asked for."""
-    standard_error: float
-    """Of that mean."""
-    worst: float
-    best: float
-    mean_length: float
-    """Steps of an episode."""
-    terminated: float
-    """Share of the episodes that ended by themselves."""
-    diverged: bool
-    """It lost the system; only the episodes before that are here."""
-    returns: np.ndarray
-    """By episode."""
-    lengths: np.ndarray
-    """By episode."""
-
-    def __repr__(self) -> str:
-        return (
-            f"<waggle.Evaluation: {self.mean:.6g} ± {self.standard_error:.2g} over "
-            f"{len(self.returns)} episodes, from {self.worst:.6g} to {self.best:.6g}>"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class LogEvaluation:
-    """A controller held against a log; see `waggle/evaluation.h` for each number."""
-
-    rows: int
-    episodes: int
-    judged: int
-    mean_reward: float
-    bellman_error: float
-    greedy_bellman_error: float
-    slope: float
-    intercept: float
-    correlation: float
-    with_return: int
-    deciles: list[dict[str, float]]
-    same_share: float
-    action_difference: list[float]
-    action_deviation: list[float]
-    warnings: list[str]
-
-    def __repr__(self) -> str:
-        return (
-            f"<waggle.LogEvaluation: {self.judged} rows judged, Bellman error "
-            f"{self.bellman_error:.4g}, greedy {self.greedy_bellman_error:.4g}, value against "
-            f"return: correlation {self.correlation:.3g}>"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Experience:
-    """Rows (r, a, o): what was seen, the action then chosen, and where episodes ended."""
-
-    rewards: np.ndarray
-    actions: np.ndarray
-    observations: np.ndarray
-    ends: np.ndarray
-    """0: it goes on, 1: terminated, 2: truncated."""
-    interface: dict[str, Any] = field(repr=False)
-    environment: dict[str, Any] = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.rewards)
-
-    def __repr__(self) -> str:
-        episodes = int(np.count_nonzero(self.ends))
-        return f"<waggle.Experience: {len(self)} rows, {episodes} episodes ended>"
-
-    def to_dict(self) -> dict[str, np.ndarray]:
-        """Columns by name, as `learn_log` takes them."""
-        columns: dict[str, np.ndarray] = {}
-        starts = np.concatenate([[0], self.ends[:-1] != 0])
-        columns["episode"] = np.cumsum(starts)
-        for i, name in enumerate(self.environment["observation_names"]):
-            columns[name] = self.observations[:, i]
-        columns[self.environment["reward_name"]] = self.rewards
-        for i, name in enumerate(self.environment["action_names"]):
-            columns[name] = self.actions[:, i]
-        columns["terminated"] = self.ends == 1
-        columns["truncated"] = self.ends == 2
-        return columns
-
-    def to_pandas(self):
-        """The same as a DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.to_dict())
-
-    def to_minari(self, dataset_id: str, **options: Any):
-        """Writes it as a Minari dataset, observations flattened, and returns that. `options` are
-        those of `minari.create_dataset_from_buffers`, such as data_format."""
-        from waggle._minari import write
-
-        return write(self, dataset_id, options)

@@ -29,6 +29,10 @@ class Adapter:
     """One environment."""
 
     def __init__(self, env: Any, seed: int, copies: int = 1) -> None:
+        if isinstance(env, str):
+            raise Error(f"{env!r} is the name of an environment: give gymnasium.make({env!r})")
+        if isinstance(env, type):
+            raise Error(f"{env.__name__} is a class: give an environment, {env.__name__}(...)")
         for method in ("reset", "step"):
             if not callable(getattr(env, method, None)):
                 raise Error(f"{type(env).__name__} is no environment: it has no {method}()")
@@ -112,7 +116,10 @@ class Adapter:
         except (TypeError, ValueError):
             self.refuse(result)
         self._write(observation, self.observations)
-        self.rewards[0] = reward
+        try:
+            self.rewards[0] = float(reward)
+        except (TypeError, ValueError):
+            self.refuse_reward(reward)
         self.terminated[0] = terminated
         self.truncated[0] = truncated
 
@@ -121,6 +128,9 @@ class Adapter:
             f"{self.name}: step returned {_shown(result)}, must be a tuple (observation, reward, "
             "terminated, truncated, info)"
         )
+
+    def refuse_reward(self, reward: Any) -> None:
+        raise Error(f"{self.name}: step returned the reward {reward!r}, must be a number")
 
     def restart(self, copies: list[int]) -> bool:
         self.reset()

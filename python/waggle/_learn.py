@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from waggle import _core
-from waggle._controller import Controller, check_seed
+from waggle._controller import Controller
 from waggle._core import Error
 from waggle._envs import adapt
-from waggle._options import documented
+from waggle._options import check_seed, documented
 from waggle._progress import bar
 
 

@@ -10,8 +10,8 @@ from waggle import _spaces
 from waggle._core import Error
 
 if TYPE_CHECKING:
-    from waggle._controller import Experience
     from waggle._logs import OpenLog
+    from waggle._results import Experience
 
 
 def _minari():

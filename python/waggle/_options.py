@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from waggle import _core
+from waggle._core import Error
 
 
 def presets() -> dict[str, str]:
@@ -42,3 +43,14 @@ def documented(text: str, entries: list[tuple[str, str, str, str]]):
         return function
 
     return decorate
+
+
+def check_seed(seed: Any) -> int:
+    """The seed, or Error unless it is a whole number that Gymnasium takes too."""
+    try:
+        whole = int(seed.__index__())
+    except (AttributeError, TypeError):
+        raise Error(f"seed = {seed!r}: must be a whole number") from None
+    if not 0 <= whole < 2**63:
+        raise Error(f"seed = {whole}: must be at least 0 and below 2^63")
+    return whole

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from waggle import _core
-from waggle._controller import check_seed
 from waggle._core import Error
-from waggle._options import documented
+from waggle._options import check_seed, documented
 
 
 def as_rows(X: Any, name: str = "X") -> np.ndarray:

@@ -41,62 +41,92 @@ double ratio_error(const std::vector<double>& sums, const Weights& weights, doub
   return total > 0.0 ? std::sqrt(squares * n / (n - 1.0)) / total : 0.0;
 }
 
-/// Adds up rows to episodes.
+/// An episode that was played to its end.
+struct Played {
+  double earned = 0.0;
+  double sum = 0.0;  // without discount
+  Index length = 0;
+  bool terminated = false;
+};
+
+/// Adds up the rows of one environment to episodes, of which the first `wanted` count.
 class Episodes {
  public:
-  Episodes(double discount, EpisodeScore& result) : discount_(discount), result_(result) {}
+  Episodes(const EpisodeScoreOptions& options, Index wanted)
+      : discount_(options.discount), max_steps_(options.max_steps), wanted_(wanted) {}
 
-  /// `lost`: the system was lost after this row, which ends no episode.
-  void add(const Trajectory& rows, Index k, bool lost) {
-    if (result_.returns.empty()) result_.first.append(rows, k, 1);
-    if (lost) return;
-    if (fresh_) {
-      fresh_ = false;
-    } else {
-      const double reward = rows.rewards()[k];
-      sum_ += reward;
-      earned_ += weight_ * reward;
+  void add(const Trajectory& rows, Index k) {
+    if (done()) return;
+    const EpisodeEnd end = rows.end(k);
+    if (!fresh_ && !cut_) {
+      now_.sum += rows.rewards()[k];
+      now_.earned += weight_ * rows.rewards()[k];
       weight_ *= discount_;
-      ++length_;
+      ++now_.length;
     }
-    if (rows.end(k) == EpisodeEnd::none) return;
-    if (rows.end(k) == EpisodeEnd::terminated) result_.terminated += 1.0;
-    result_.returns.push_back(earned_);
-    result_.lengths.push_back(length_);
-    sums_.push_back(sum_);
-    fresh_ = true;
-    sum_ = earned_ = 0.0;
+    fresh_ = false;
+    if (!cut_ && (end != EpisodeEnd::none || now_.length == max_steps_)) {
+      now_.terminated = end == EpisodeEnd::terminated;
+      played_.push_back(now_);
+      cut_ = true;
+    }
+    if (end != EpisodeEnd::none) restart();
+  }
+  /// The next row starts an episode.
+  void restart() {
+    now_ = {};
     weight_ = 1.0;
-    length_ = 0;
+    fresh_ = true;
+    cut_ = false;
   }
 
-  Index count() const { return std::ssize(result_.returns); }
-
-  void finish() {
-    if (count() == 0) return;
-    const std::vector<double>& returns = result_.returns;
-    const auto n = static_cast<double>(count());
-    const auto steps = static_cast<double>(
-        std::accumulate(result_.lengths.begin(), result_.lengths.end(), Index{0}));
-    result_.mean_return = std::accumulate(returns.begin(), returns.end(), 0.0) / n;
-    result_.standard_error =
-        ratio_error(returns, std::vector<int>(returns.size(), 1), result_.mean_return);
-    result_.worst = *std::min_element(returns.begin(), returns.end());
-    result_.best = *std::max_element(returns.begin(), returns.end());
-    result_.mean_length = steps / n;
-    result_.terminated /= n;
-    if (steps > 0.0) result_.mean_reward = std::accumulate(sums_.begin(), sums_.end(), 0.0) / steps;
-    result_.mean_reward_error = ratio_error(sums_, result_.lengths, result_.mean_reward);
-  }
+  const std::vector<Played>& played() const { return played_; }
+  Index count() const { return std::ssize(played_); }
+  bool done() const { return count() == wanted_; }
+  /// The episode has been counted; rows up to its end do not matter.
+  bool waits() const { return cut_; }
 
  private:
   double discount_;
-  EpisodeScore& result_;
-  std::vector<double> sums_;  // without discount
-  bool fresh_ = true;         // the next row starts an episode
-  double sum_ = 0.0, earned_ = 0.0, weight_ = 1.0;
-  Index length_ = 0;
+  Index max_steps_;
+  Index wanted_;
+  std::vector<Played> played_;
+  Played now_;
+  double weight_ = 1.0;
+  bool fresh_ = true, cut_ = false;
 };
+
+void summarise(const std::vector<Played>& played, EpisodeScore& result) {
+  if (played.empty()) return;
+  std::vector<double> sums;
+  for (const Played& episode : played) {
+    result.returns.push_back(episode.earned);
+    result.lengths.push_back(episode.length);
+    sums.push_back(episode.sum);
+    if (episode.terminated) result.terminated += 1.0;
+  }
+  const std::vector<double>& returns = result.returns;
+  const auto n = static_cast<double>(returns.size());
+  const auto steps =
+      static_cast<double>(std::accumulate(result.lengths.begin(), result.lengths.end(), Index{0}));
+  result.mean_return = std::accumulate(returns.begin(), returns.end(), 0.0) / n;
+  result.standard_error =
+      ratio_error(returns, std::vector<int>(returns.size(), 1), result.mean_return);
+  result.worst = *std::min_element(returns.begin(), returns.end());
+  result.best = *std::max_element(returns.begin(), returns.end());
+  result.mean_length = steps / n;
+  result.terminated /= n;
+  if (steps > 0.0) result.mean_reward = std::accumulate(sums.begin(), sums.end(), 0.0) / steps;
+  result.mean_reward_error = ratio_error(sums, result.lengths, result.mean_reward);
+}
+
+void tell(const ProgressCallback& progress, Index done, Index total) {
+  if (progress && !progress({.what = "episodes",
+                             .done = static_cast<double>(done),
+                             .total = static_cast<double>(total)})) {
+    throw Stopped();
+  }
+}
 
 }  // namespace
 
@@ -107,22 +137,65 @@ EpisodeScore score_episodes(Environment& environment, Policy& policy,
   EpisodeScore result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
   // The row after the last step shows what that step led to.
   Simulation simulation(environment, options.seed, options.max_steps + 1);
-  Episodes episodes(options.discount, result);
-  while (!result.diverged && episodes.count() < options.episodes) {
+  Episodes episodes(options, options.episodes);
+  while (!result.diverged && !episodes.done()) {
     const Rollout part =
         simulation.run(policy, {.steps = kChunk, .divergence_limit = options.divergence_limit});
+    // Where the system was lost, the last row ends no episode.
     const Index last = part.trajectory.steps() - 1;
-    for (Index k = 0; k <= last && episodes.count() < options.episodes; ++k) {
-      episodes.add(part.trajectory, k, part.diverged && k == last);
+    for (Index k = 0; k <= last; ++k) {
+      if (episodes.count() == 0) result.first.append(part.trajectory, k, 1);
+      if (!part.diverged || k < last) episodes.add(part.trajectory, k);
     }
-    result.diverged = part.diverged && episodes.count() < options.episodes;
-    if (progress && !progress({.what = "episodes",
-                               .done = static_cast<double>(episodes.count()),
-                               .total = static_cast<double>(options.episodes)})) {
-      throw Stopped();
+    result.diverged = part.diverged && !episodes.done();
+    tell(progress, episodes.count(), options.episodes);
+  }
+  summarise(episodes.played(), result);
+  return result;
+}
+
+EpisodeScore score_episodes(EnvironmentCopies& environment, PolicyGroup& policies,
+                            const EpisodeScoreOptions& options, const ProgressCallback& progress) {
+  options.validate();
+  const EnvironmentSpec spec = environment.spec();
+  EpisodeScore result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
+  const Index copies = environment.copies();
+  std::vector<Episodes> episodes;
+  for (Index i = 0; i < copies; ++i) {
+    episodes.emplace_back(options, options.episodes / copies + (i < options.episodes % copies));
+  }
+  const auto all = [&](const auto& holds) {
+    return std::all_of(episodes.begin(), episodes.end(), holds);
+  };
+  const auto done = [](const Episodes& own) { return own.done(); };
+  // Copies have the seeds that follow each other.
+  const auto seeds = static_cast<std::uint64_t>(copies);
+  for (std::uint64_t seed = options.seed; !result.diverged && !all(done); seed += seeds) {
+    GroupSimulation simulation(environment, seed);
+    for (Episodes& own : episodes) own.restart();
+    // Copies cannot start anew by themselves: if all that go on were cut, all are reset.
+    while (!result.diverged &&
+           !all([](const Episodes& own) { return own.done() || own.waits(); })) {
+      const GroupRollout part = simulation.run(
+          policies, {.steps = kChunk * copies, .divergence_limit = options.divergence_limit});
+      Index count = 0;
+      for (std::size_t i = 0; i < episodes.size(); ++i) {
+        const Trajectory& rows = part.trajectories[i];
+        for (Index k = 0; k < rows.steps(); ++k) {
+          if (i == 0 && episodes[0].count() == 0) result.first.append(rows, k, 1);
+          if (!part.diverged || k + 1 < rows.steps()) episodes[i].add(rows, k);
+        }
+        count += episodes[i].count();
+      }
+      result.diverged = part.diverged && !all(done);
+      tell(progress, count, options.episodes);
     }
   }
-  episodes.finish();
+  std::vector<Played> played;
+  for (const Episodes& own : episodes) {
+    played.insert(played.end(), own.played().begin(), own.played().end());
+  }
+  summarise(played, result);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <waggle/evaluation.h>
 #include <waggle/market_maker.h>
 
+#include "copies.h"
 #include "expect_error.h"
 #include "toy.h"
 
@@ -64,6 +65,50 @@ TEST(ScoreEpisodes, DiscountsAndCutsAndCountsEnds) {
   const EpisodeScore cut = score_episodes(countdown, random, {.episodes = 2, .max_steps = 7});
   EXPECT_EQ(cut.terminated, 0.0);
   EXPECT_EQ(cut.returns, (std::vector<double>{7.0, 7.0}));
+}
+
+SeparatePolicies random_policies(int count) {
+  std::vector<std::unique_ptr<Policy>> policies;
+  for (int i = 0; i < count; ++i) {
+    policies.push_back(std::make_unique<UniformPolicy>(toy::Countdown(1).spec().actions));
+  }
+  return SeparatePolicies(std::move(policies));
+}
+
+TEST(ScoreEpisodes, OfCopiesCountsEachEpisodeOnce) {
+  for (const bool at_once : {true, false}) {
+    Copies copies(several<Stairs>(2), 0, at_once);
+    SeparatePolicies random = random_policies(2);
+    const EpisodeScore score = score_episodes(copies, random, {.episodes = 5});
+    EXPECT_EQ(score.returns, (std::vector<double>{1.0, 4.0, 9.0, 1.0, 4.0}));
+    EXPECT_EQ(score.lengths, (std::vector<Index>{1, 2, 3, 1, 2}));
+    EXPECT_NEAR(score.mean_return, 19.0 / 5.0, 1e-12);
+    EXPECT_EQ(score.first.steps(), 2);
+  }
+}
+
+TEST(ScoreEpisodes, OfCopiesCutsEpisodesAndGoesOn) {
+  for (const bool at_once : {true, false}) {
+    // One copy ends by itself, the other never in time: all are reset for its second episode.
+    std::vector<std::unique_ptr<Environment>> environments;
+    environments.push_back(std::make_unique<toy::Countdown>(5));
+    environments.push_back(std::make_unique<toy::Countdown>(1'000'000));
+    Copies copies(std::move(environments), 0, at_once);
+    SeparatePolicies random = random_policies(2);
+    const EpisodeScore score =
+        score_episodes(copies, random, {.episodes = 4, .discount = 0.5, .max_steps = 70});
+    EXPECT_EQ(score.lengths, (std::vector<Index>{5, 5, 70, 70}));
+    EXPECT_EQ(score.terminated, 0.5);
+    EXPECT_NEAR(score.returns[0], 31.0 / 16.0, 1e-12);
+    EXPECT_NEAR(score.returns[3], 2.0, 1e-12);
+  }
+}
+
+TEST(ScoreEpisodes, OfCopiesMayStop) {
+  Copies copies(several<toy::Countdown>(2, 5), 0, true);
+  SeparatePolicies random = random_policies(2);
+  EXPECT_THROW(score_episodes(copies, random, {}, [](const Progress&) { return false; }), Stopped);
+  expect_error([&] { score_episodes(copies, random, {.episodes = 0}); }, "episodes = 0");
 }
 
 TEST(ScoreEpisodes, SaysWhenThePolicyLostTheSystem) {

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <waggle/activation.h>
 
 #include "reservoir/kernels.h"
@@ -12,7 +10,7 @@ void apply_activation(Activation activation, double* values, Eigen::Index size) 
       kernels::relu(values, size);
       break;
     case Activation::tanh:
-      for (Eigen::Index i = 0; i < size; ++i) values[i] = std::tanh(values[i]);
+      kernels::tanh(values, size);
       break;
     case Activation::identity:
       break;

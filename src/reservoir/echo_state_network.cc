@@ -97,7 +97,9 @@ void require_memory_for(const ReservoirOptions& options, Index units, Index inpu
             static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
             static_cast<double>(members);
   } else {
-    const double kept = options.density < 1.0 ? 1.5 * options.density : 1.0;  // with its index
+    // With its index, and where no unit is 0 by columns and by rows.
+    const double sparse = (is_rectified(options.activation) ? 1.5 : 3.0) * options.density;
+    const double kept = options.density < 1.0 ? sparse : 1.0;
     const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
     bytes = matrix_bytes(static_cast<double>(members) * kept + drawn, n);
   }
@@ -156,12 +158,18 @@ EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs
       leak_[i] = std::exp(std::lerp(low, high, static_cast<double>(i % n) / (n - 1.0)));
     }
   }
-  leaky_ = leak_.minCoeff() < 1.0;
   if (options.direct_inputs) {
     input_.bottomRows(direct).topRows(inputs).setIdentity();
     bias_[bias_.size() - 1] = 1.0;
     has_constant_ = true;
   }
+  prepare();
+}
+
+void EchoStateNetwork::prepare() {
+  leaky_ = leak_.minCoeff() < 1.0;
+  if (is_rectified(activation_)) return;
+  for (const Block& block : blocks_) by_rows_.emplace_back(block.sparse);
 }
 
 void EchoStateNetwork::draw(const ReservoirOptions& options, Index member) {
@@ -210,7 +218,7 @@ EchoStateNetwork::EchoStateNetwork(MatrixXd recurrent, MatrixXd input, VectorXd 
   require_finite("bias", bias_);
   blocks_.emplace_back().dense = std::move(recurrent);
   leak_.setConstant(n, leak);
-  leaky_ = leak < 1.0;
+  prepare();
 }
 
 EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
@@ -255,7 +263,7 @@ EchoStateNetwork::EchoStateNetwork(NetworkWeights weights)
   require(!has_constant_ || (units() > nonlinear_units() && bias_[units() - 1] == 1.0 &&
                              (input_.row(units() - 1).array() == 0.0).all()),
           "the constant unit must be the last, after those of the members, and be 1 for any input");
-  leaky_ = leak_.minCoeff() < 1.0;
+  prepare();
 }
 
 NetworkWeights EchoStateNetwork::weights() const {
@@ -302,9 +310,13 @@ void EchoStateNetwork::preactivation(const Ref<const VectorXd>& x, const Ref<con
       Eigen::Map<VectorXd>(to + half, half) = -Eigen::Map<const VectorXd>(to, half);
     }
     if (block.dense.size() > 0) kernels::add_product(block.dense.data(), n, n, from, to);
-    if (block.sparse.size() > 0) {
+    if (block.sparse.size() > 0 && by_rows_.empty()) {
       kernels::add_sparse_product(block.sparse.valuePtr(), block.sparse.innerIndexPtr(),
                                   block.sparse.outerIndexPtr(), n, from, to);
+    } else if (block.sparse.size() > 0) {
+      const auto& rows = by_rows_[static_cast<std::size_t>(member)];
+      kernels::add_row_sparse_product(rows.valuePtr(), rows.innerIndexPtr(), rows.outerIndexPtr(),
+                                      n, from, to);
     }
   }
 }
@@ -331,10 +343,7 @@ void EchoStateNetwork::preactivations(const Ref<const MatrixXd>& x, const Ref<co
 void EchoStateNetwork::activate(const Ref<const VectorXd>& x, Ref<VectorXd> values) const {
   const Index n = nonlinear_units();
   apply_activation(activation_, values.data(), n);
-  if (leaky_) {
-    values.head(n).array() =
-        (1.0 - leak_.array()) * x.head(n).array() + leak_.array() * values.head(n).array();
-  }
+  if (leaky_) kernels::leak(leak_.data(), x.data(), n, values.data());
 }
 
 void EchoStateNetwork::step(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z,

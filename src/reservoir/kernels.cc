@@ -1,10 +1,15 @@
 #include "reservoir/kernels.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 // One clone per vector width, picked by the loader, so the binary runs on any x86-64 and still uses
-// wide registers where they exist. Elsewhere the compiler's default target is used.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// wide registers where they exist. glibc's loader can; elsewhere the compiler's default target is
+// used.
+#if defined(WAGGLE_VECTOR_CLONES)
+// A test has chosen.
+#elif defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WAGGLE_VECTOR_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -171,9 +176,68 @@ void add_sparse_product(const double* values, const int* rows, const int* starts
   }
 }
 
+void add_row_sparse_product(const double* values, const int* columns, const int* starts, Index rows,
+                            const double* x, double* y) {
+  // Two sums of pairs: a pair of values is one thing to read, and a sum alone would wait for each
+  // of its additions.
+  using Pair = Eigen::Array2d;
+  for (Index i = 0; i < rows; ++i) {
+    const int stop = starts[i + 1];
+    int k = starts[i];
+    Pair first = Pair::Zero(), second = Pair::Zero();
+    for (; k + 4 <= stop; k += 4) {
+      const Pair here(x[columns[k]], x[columns[k + 1]]);
+      const Pair next(x[columns[k + 2]], x[columns[k + 3]]);
+      first += Eigen::Map<const Pair>(values + k) * here;
+      second += Eigen::Map<const Pair>(values + k + 2) * next;
+    }
+    double rest = 0.0;
+    for (; k < stop; ++k) rest += values[k] * x[columns[k]];
+    y[i] += (first + second).sum() + rest;
+  }
+}
+
 WAGGLE_VECTOR_CLONES
 void relu(double* x, Index size) {
   for (Index i = 0; i < size; ++i) x[i] = 0.0 > x[i] ? 0.0 : x[i];
+}
+
+WAGGLE_VECTOR_CLONES
+void tanh(double* x, Index size) {
+  // tanh|x| = −m / (m + 2) with m = exp(−2|x|) − 1, and with −2|x| = k log 2 + r, |r| ≤ log 2 / 2:
+  // m = 2^k (e^r − 1) + (2^k − 1). Near 0 k is 0, and nothing cancels.
+  constexpr double kRound = 0x1.8p52;  // a number added to it is rounded to a whole one
+  constexpr double kLog2High = 0x1.62e42feep-1, kLog2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kInverseLog2 = 0x1.71547652b82fep0;
+  // tanh 22 is 1 in double. In loops of their own: else g++ makes branches of them.
+  for (Index i = 0; i < size; ++i) x[i] = x[i] > 22.0 ? 22.0 : x[i];
+  for (Index i = 0; i < size; ++i) x[i] = x[i] < -22.0 ? -22.0 : x[i];
+  for (Index i = 0; i < size; ++i) {
+    const double v = -2.0 * std::fabs(x[i]);
+    const double rounded = v * kInverseLog2 + kRound;
+    const double k = rounded - kRound;
+    const double r = (v - k * kLog2High) - k * kLog2Low;
+    // q = (e^r − 1 − r) / r² = 1/2! + r/3! + …, its even and its odd terms side by side.
+    const double s = r * r;
+    double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0;
+    even = even * s + 1.0 / 3628800.0, odd = odd * s + 1.0 / 39916800.0;
+    even = even * s + 1.0 / 40320.0, odd = odd * s + 1.0 / 362880.0;
+    even = even * s + 1.0 / 720.0, odd = odd * s + 1.0 / 5040.0;
+    even = even * s + 1.0 / 24.0, odd = odd * s + 1.0 / 120.0;
+    even = even * s + 1.0 / 2.0, odd = odd * s + 1.0 / 6.0;
+    const double q = even + r * odd;
+    // The last bits of `rounded` are k; 52 places up, they are the exponent of 2^k. (Emscripten 3.1
+    // has no std::bit_cast.)
+    const auto bits = __builtin_bit_cast(std::uint64_t, rounded);
+    const double power = __builtin_bit_cast(double, (bits + 1023) << 52);
+    const double m = power * (r + s * q) + (power - 1.0);
+    x[i] = std::copysign(-m / (m + 2.0), x[i]);
+  }
+}
+
+WAGGLE_VECTOR_CLONES
+void leak(const double* rates, const double* x, Index size, double* y) {
+  for (Index i = 0; i < size; ++i) y[i] = (1.0 - rates[i]) * x[i] + rates[i] * y[i];
 }
 
 void relu_candidate_values(const double* b, const double* c, const double* w, Index units,

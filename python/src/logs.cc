@@ -1,0 +1,161 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <waggle/evaluation.h>
+#include <waggle/log.h>
+#include <waggle/presets.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "controller.h"
+#include "options.h"
+#include "python_reservoir.h"
+#include "watcher.h"
+
+namespace waggle::python {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+std::vector<std::string> texts(const nb::handle& list) {
+  return nb::cast<std::vector<std::string>>(list);
+}
+
+/// Columns as (name, numbers or texts).
+std::vector<LogColumn> read_columns(const nb::list& given, std::vector<nb::object>& kept) {
+  std::vector<LogColumn> columns;
+  for (nb::handle item : given) {
+    LogColumn column;
+    column.name = nb::cast<std::string>(item[0]);
+    nb::ndarray<const double, nb::ndim<1>, nb::device::cpu> numbers;
+    if (nb::try_cast(item[1], numbers)) {
+      kept.push_back(nb::borrow(item[1]));
+      new (&column.numbers) decltype(column.numbers)(numbers.data(),
+                                                     static_cast<Index>(numbers.shape(0)),
+                                                     Eigen::InnerStride<>(numbers.stride(0)));
+    } else {
+      column.texts = texts(item[1]);
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+/// A log of files (paths) or of columns.
+struct OpenLog {
+  std::vector<nb::object> kept;  // whose numbers the log reads
+  std::optional<Log> log;
+  std::vector<std::string> sources;
+
+  void open(const nb::object& data, const std::string& name, const LogOptions& options) {
+    if (name.empty()) {
+      sources = texts(data);
+      const nb::gil_scoped_release release;
+      log.emplace(sources, options);
+      return;
+    }
+    std::vector<LogColumn> columns = read_columns(nb::borrow<nb::list>(data), kept);
+    sources = {name};
+    const nb::gil_scoped_release release;
+    log.emplace(std::move(columns), name, options);
+  }
+};
+
+Held* learn_log(const nb::object& data, const std::string& name, const nb::dict& reading,
+                const std::string& preset, const nb::dict& given, std::uint64_t seed,
+                const nb::object& progress, const nb::object& step, Index units) {
+  FitOptions options = presets::by_name(preset).fit;
+  apply_options(given, options, kLearnTables);
+  options.reservoir.seed = seed;
+  options.validate();
+  LogOptions log_options;
+  apply_options(reading, log_options, {});
+  log_options.minimum_rows = options.value.washout_rows() + 2;
+  OpenLog log;
+  log.open(data, name, log_options);
+  Watcher watcher(progress);
+  LearnWith with{.progress = watcher.callback()};
+  if (!step.is_none()) {
+    with.reservoir =
+        std::make_shared<PythonReservoir>(step, units, InputLayout::of(log.log->spec()).size());
+  }
+  std::optional<Learnt> learnt;
+  {
+    const nb::gil_scoped_release release;
+    learnt = learn_from_log(log.log->spec(), *log.log, options, with);
+  }
+  learnt->provenance.sources = log.sources;
+  return new Held(*std::move(learnt));
+}
+
+/// A log as arrays: rewards, actions, observations, ends (0 none, 1 terminated, 2 truncated), and
+/// the names of the columns.
+nb::tuple read_arrays(const nb::object& data, const std::string& name, const nb::dict& reading) {
+  LogOptions log_options;
+  apply_options(reading, log_options, {});
+  OpenLog log;
+  log.open(data, name, log_options);
+  const EnvironmentSpec& spec = log.log->spec();
+  Trajectory rows(spec.actions.size(), spec.observation_size());
+  log.log->for_each_chunk([&](const Trajectory& chunk) { rows.append(chunk); });
+  VectorXd ends(rows.steps());
+  for (Index k = 0; k < rows.steps(); ++k) ends[k] = static_cast<double>(rows.end(k));
+  return nb::make_tuple(to_numpy(VectorXd(rows.rewards())), to_numpy(MatrixXd(rows.actions())),
+                        to_numpy(MatrixXd(rows.observations())), to_numpy(std::move(ends)),
+                        to_python(to_json(spec)));
+}
+
+nb::object evaluate_log(const Held& held, const nb::object& data, const std::string& name,
+                        std::uint64_t seed, const nb::object& progress) {
+  OpenLog log;
+  log.open(data, name, LogOptions::of(held.learnt()));
+  Watcher watcher(progress);
+  LogEvaluation result;
+  {
+    const nb::gil_scoped_release release;
+    result = evaluate_on_log(held.learnt(), *log.log, {.seed = seed}, watcher.callback());
+  }
+  nlohmann::ordered_json deciles = nlohmann::ordered_json::array();
+  for (const LogEvaluation::Decile& decile : result.deciles) {
+    deciles.push_back({{"rows", decile.rows},
+                       {"value", decile.value},
+                       {"realised", decile.realised},
+                       {"deviation", decile.deviation}});
+  }
+  const auto list = [](const VectorXd& vector) {
+    return std::vector<double>(vector.begin(), vector.end());
+  };
+  return to_python({{"rows", result.rows},
+                    {"episodes", result.episodes},
+                    {"judged", result.judged},
+                    {"mean_reward", result.mean_reward},
+                    {"bellman_error", result.bellman_error},
+                    {"greedy_bellman_error", result.greedy_bellman_error},
+                    {"slope", result.slope},
+                    {"intercept", result.intercept},
+                    {"correlation", result.correlation},
+                    {"with_return", result.with_return},
+                    {"deciles", deciles},
+                    {"same_share", result.same_share},
+                    {"action_difference", list(result.action_difference)},
+                    {"action_deviation", list(result.action_deviation)},
+                    {"warnings", result.warnings}});
+}
+
+}  // namespace
+
+void bind_logs(nb::module_& m) {
+  m.def("learn_log", &learn_log, nb::rv_policy::take_ownership, nb::arg("data"), nb::arg("name"),
+        nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
+        nb::arg("progress").none(), nb::arg("step").none(), nb::arg("units"));
+  m.def("read_log", &read_arrays, nb::arg("data"), nb::arg("name"), nb::arg("reading"));
+  m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::arg("name"),
+        nb::arg("seed"), nb::arg("progress").none());
+}
+
+}  // namespace waggle::python
