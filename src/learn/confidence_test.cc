@@ -34,7 +34,7 @@ Learnt learn_market(const ValueOptions& value, int sweeps) {
   options.fit.reservoir.units = 6;
   options.fit.reservoir.direct_inputs = true;
   options.fit.value = value;
-  options.fit.value.washout = 0;
+  options.fit.value.washout = value.washout_rows();
   return learn(simulation, initial, options);
 }
 
@@ -92,6 +92,14 @@ TEST(Confidence, FollowsTheEquationsOfEachMethod) {
     expect_factor(deviation_factor_of(learnt),
                   covariance(learnt, lstd ? states.leftCols(steps) : differences, differences));
   }
+}
+
+TEST(Confidence, LeavesTheWashoutOut) {
+  const Learnt learnt = learn_market({.discount = 0.6, .solve = kRidge, .washout = 50}, 0);
+  const MatrixXd states = states_along(learnt).rightCols(351);
+  const MatrixXd before = states.leftCols(350);
+  expect_factor(deviation_factor_of(learnt),
+                covariance(learnt, before, before - 0.6 * states.rightCols(350)));
 }
 
 TEST(Confidence, LooksWhereTheLearntPolicyGoes) {

@@ -157,5 +157,34 @@ TEST(ScoreOn, IsTheProblemsOwn) {
   EXPECT_GT(filled.standard_error, 0.0);
 }
 
+/// Every other episode is over before anything was done; the others pay 2 for their only step.
+class Lottery final : public Environment {
+ public:
+  EnvironmentSpec spec() const override { return toy::Countdown(1).spec(); }
+  void reset(Draws&, Percept& percept) override {
+    drawn_ = !drawn_;
+    percept.terminated = drawn_;
+  }
+  void step(const Eigen::Ref<const Eigen::VectorXd>&, Draws&, Percept& percept) override {
+    percept.reward = 2.0;
+    percept.terminated = true;
+  }
+
+ private:
+  bool drawn_ = true;  // and once more when a simulation begins
+};
+
+TEST(ScoreOn, NothingDoneIsNoReward) {
+  ControlProblem problem;
+  problem.environment = std::make_unique<Lottery>();
+  problem.initial = std::make_unique<UniformPolicy>(ActionSpace::discrete(2));
+  for (int first = 0; first < 2; ++first) {  // whichever kind comes first
+    const ProblemScore score = score_on(problem, *problem.initial, {.episodes = 3 + first});
+    EXPECT_EQ(score.worst, 2.0);
+    EXPECT_EQ(score.best, 2.0);
+    EXPECT_EQ(score.score, 2.0);
+  }
+}
+
 }  // namespace
 }  // namespace waggle

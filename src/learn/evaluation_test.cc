@@ -102,7 +102,7 @@ TEST(EvaluateOnLog, AReturnIsKnownWhereItsEpisodeTerminates) {
                      {.reservoir = std::make_shared<const toy::LastObservation>(6, channels)});
   learnt.controller.weights[0] = 7.0;  // of an end, which no row comes after
   TrajectoryChunks log(rows);
-  const LogEvaluation result = evaluate_on_log(learnt, log);
+  const LogEvaluation result = evaluate_on_log(learnt, log, {.kept_rows = 4});
   EXPECT_EQ(result.judged, 10 * 5 + 2);
   EXPECT_EQ(result.with_return, 10 * 5);
   EXPECT_LT(result.bellman_error, 1e-6);
@@ -110,6 +110,23 @@ TEST(EvaluateOnLog, AReturnIsKnownWhereItsEpisodeTerminates) {
   EXPECT_NEAR(result.slope, 1.0, 1e-6);
   EXPECT_NEAR(result.intercept, 0.0, 1e-6);
   EXPECT_NEAR(result.correlation, 1.0, 1e-6);
+  // Of the rows kept the first ends a countdown, and the others are of the one that is cut off.
+  ASSERT_EQ(result.by_row.size(), 4u);
+  EXPECT_EQ(result.by_row[0][2], 1.0);
+  for (std::size_t k = 1; k < 4; ++k) EXPECT_TRUE(std::isnan(result.by_row[k][2]));
+  // What stands for an action where an episode has ended is none.
+  double taken = 0.0, ones = 0.0;
+  for (Index k = 0; k < rows.steps(); ++k) {
+    if (k % 6 == 0 || rows.end(k) != EpisodeEnd::none) continue;
+    taken += 1.0;
+    ones += rows.actions()(0, k);
+  }
+  EXPECT_NEAR(result.action_deviation[0], std::sqrt(ones / taken * (1.0 - ones / taken)), 1e-12);
+
+  learnt.controller.weights /= 8.0;  // values are then an eighth of the returns
+  const LogEvaluation low = evaluate_on_log(learnt, log);
+  EXPECT_NEAR(low.slope, 8.0, 1e-5);
+  EXPECT_NEAR(low.correlation, 1.0, 1e-6);
 }
 
 TEST(EvaluateOnLog, BadInputIsNamed) {

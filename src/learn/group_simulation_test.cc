@@ -2,11 +2,13 @@
 
 #include <waggle/cart_pole.h>
 #include <waggle/learner.h>
+#include <waggle/market_maker.h>
 #include <waggle/presets.h>
 #include <waggle/rollout.h>
 
 #include "copies.h"
 #include "expect_error.h"
+#include "learn/collecting.h"
 #include "plain_learner.h"
 #include "toy.h"
 
@@ -73,7 +75,43 @@ TEST(GroupSimulation, ARowThatEndsAnEpisodeIsNoTransitionToTheNext) {
     EXPECT_EQ(t.end(5), EpisodeEnd::terminated);
     EXPECT_GE(rollout.steps(), 14);
     EXPECT_LE(rollout.steps(), 16);
+    Copies others(several<toy::Countdown>(2, 2), 0, at_once);
+    // Two whole episodes of each are enough, though the next could have begun.
+    EXPECT_EQ(GroupSimulation(others, 0).run(group, {.steps = 12}).steps(), 12);
   }
+}
+
+TEST(GroupSimulation, NoActionIsRandomWhereNoneIsTaken) {
+  class Explorers final : public PolicyGroup {
+   public:
+    void begin_episode(Index) override {}
+    void act(std::span<const Percept>, std::span<const Index>, std::span<Draws>,
+             Eigen::Ref<MatrixXd> actions) override {
+      actions.setZero();
+    }
+    void end_episode(Index, const Percept&) override {}
+    bool explored(Index) const override { return true; }
+  } explorers;
+  Copies copies(several<toy::Countdown>(2, 2), 0, true);
+  const GroupRollout rollout = GroupSimulation(copies, 0).run(explorers, {.steps = 12});
+  for (const std::vector<bool>& random : rollout.random) {
+    EXPECT_EQ(random, (std::vector<bool>{true, true, false, true, true, false}));
+  }
+}
+
+TEST(GroupSimulation, BeginsAfreshAfterASystemWasLost) {
+  Copies copies(several<MarketMaker>(2), 0, true);
+  GroupSimulation simulation(copies, 0);
+  std::vector<std::unique_ptr<Policy>> policies;
+  for (int i = 0; i < 2; ++i) {
+    policies.push_back(std::make_unique<LinearPolicy>(MatrixXd::Constant(1, 1, -2.0), 1.0));
+  }
+  SeparatePolicies away(std::move(policies));
+  const GroupRollout lost = simulation.run(away, {.steps = 10'000});
+  ASSERT_TRUE(lost.diverged);
+  const GroupRollout again = simulation.run(away, {.steps = 2});
+  EXPECT_FALSE(again.diverged);
+  for (const Trajectory& rows : again.trajectories) EXPECT_EQ(rows.rewards()[0], 0.0);
 }
 
 TEST(GroupSimulation, RefusesNoCopies) {
@@ -86,6 +124,33 @@ TEST(GroupSimulation, RefusesNoCopies) {
     bool restart(std::span<const Index>, std::span<Percept>) override { return false; }
   } none;
   expect_error([&] { GroupSimulation(none, 0); }, "0 copies", "at least 1");
+}
+
+Trajectory rows_of(const std::vector<double>& rewards, EpisodeEnd last = EpisodeEnd::none) {
+  Trajectory rows(1, 0);
+  for (const double reward : rewards) rows.append(reward, VectorXd::Zero(1), VectorXd(0));
+  if (last != EpisodeEnd::none) rows.end_episode(last);
+  return rows;
+}
+
+TEST(Collected, CountsEveryRowAlikeAndTakesWhatWasNotWatchedForRandom) {
+  Collected all{.rows = {rows_of({1, 2, 3}), rows_of({10})}, .random = {{}, {}}};
+  EXPECT_NEAR(all.mean_reward(), 4.0, 1e-12);
+  all.append({.rows = {rows_of({4}), rows_of({5, 6})}, .random = {{false}, {true, false}}});
+  EXPECT_EQ(all.steps(), 7);
+  EXPECT_EQ(all.random,
+            (std::vector<std::vector<bool>>{{true, true, true, false}, {true, true, false}}));
+}
+
+TEST(Collected, RewardsThatNoActionBroughtDoNotDiffer) {
+  Trajectory rows = rows_of({0, 1, 1}, EpisodeEnd::truncated);
+  rows.append(rows_of({0, 1, 1}, EpisodeEnd::truncated));
+  EXPECT_FALSE(differs(rows));
+  Trajectory ends = rows;
+  ends.append(rows_of({0, 1}, EpisodeEnd::terminated));  // sooner or later is a difference
+  EXPECT_TRUE(differs(ends));
+  rows.append(rows_of({0, 2}));
+  EXPECT_TRUE(differs(rows));
 }
 
 /// Every learner, from one copy, is the learner of a Simulation, bit for bit.

@@ -8,6 +8,7 @@
 #include <waggle/rollout.h>
 #include <waggle/value.h>
 
+#include "control/action_search.h"
 #include "expect_error.h"
 #include "toy.h"
 
@@ -209,6 +210,47 @@ TEST(OnlineLearner, EachEpisodeHasAWashoutOfItsOwn) {
   EXPECT_TRUE(learner.burning_in());
   simulation.run(learner, {.steps = 15});
   EXPECT_EQ(learner.value().steps(), 7 * 3);
+}
+
+TEST(OnlineLearner, TheTargetIsWhereTheBestActionLeadsOrWhereItWent) {
+  for (const OnlineTarget target : {OnlineTarget::greedy, OnlineTarget::next}) {
+    OnlineOptions options = bee_options();
+    options.target = target;
+    options.exploration = {.epsilon = 1.0};
+    options.burn_in = 100;
+    BeeWorld bees, others;
+    UniformPolicy random(bees.spec().actions);
+    Simulation simulation(bees, 5), other(others, 5);
+    OnlineLearner learner(bees.spec(), random, options), further(bees.spec(), random, options);
+    simulation.run(learner, {.steps = 150});
+    const Trajectory rows = other.run(further, {.steps = 151}).trajectory;
+
+    // The last of 151 updates, by hand from where the first 150 lead.
+    const InputLayout layout = InputLayout::of(bees.spec());
+    VectorXd state = VectorXd::Zero(learner.reservoir()->units()), next = state, z(layout.size());
+    for (int k = 0; k < 151; ++k) {
+      if (k > 0) state.swap(next);
+      layout.write(rows.rewards()[k], rows.actions().col(k), rows.observations().col(k), z);
+      learner.reservoir()->step(state, z, next);
+    }
+    if (target == OnlineTarget::greedy) {
+      ActionSearch search(Controller{.reservoir = learner.reservoir(),
+                                     .layout = layout,
+                                     .actions = learner.actions(),
+                                     .weights = learner.value().weights(),
+                                     .greedy = options.greedy});
+      search.prepare(state, rows.rewards()[150], rows.observations().col(150));
+      Draws draws = Random(0).at(Purpose::user);
+      VectorXd best(1);
+      search.maximise(draws, best);
+      EXPECT_NE(best[0], rows.actions()(0, 150));
+      search.apply(best, next);
+    }
+    OnlineValue expected = learner.value();
+    expected.update(state, rows.rewards()[150], next);
+    EXPECT_LT((further.value().weights() - expected.weights()).norm(),
+              1e-9 * expected.weights().norm());
+  }
 }
 
 TEST(OnlineLearner, ExploresUnlessToldNotTo) {

@@ -130,7 +130,7 @@ TEST_F(LogFile, ANameStandsForItsVector) {
 TEST_F(LogFile, EpisodesEndByFlagsByNumberAndByFile) {
   const std::string a =
       csv("reward,action,episode,terminated,truncated\n"
-          "1,0,a,False,0\n2,1,a,True,0\n3,0,a,0,0\n4,1,b,0,1\n5,1,b,0,0\n",
+          "1,0,a,False,0\n2,1,a,True,1\n3,0,a,0,0\n4,1,b,0,1\n5,1,b,0,0\n",
           "a.csv");
   csv("truncated,action,reward\ntrue,1,6\nfalse,1,7\n", "b.csv");
   Log log({a, folder_.path("b.*")}, LogOptions{.chunk_rows = 2});

@@ -71,6 +71,9 @@ TEST(Safetensors, WritesWhatItReads) {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ((8 + length) % 8, 0U);
+  for (const char* name : {"d", "e"}) {
+    EXPECT_EQ(bytes.find(content.tensors[name].bytes, 8 + length) % 8, 0U) << name;
+  }
 }
 
 TEST(Safetensors, RefusesToWriteWhatDoesNotFit) {

@@ -20,6 +20,17 @@ constexpr double kTolerance = 1e-13;   // of a doubling's change, relative
 constexpr double kLargestCost = 1e60;  // beyond that the cost grows without bound
 constexpr double kSymmetry = 1e-9;     // how far from symmetric a matrix may be, relative
 
+// Of whole matrices, so that the compiler meets one kind of product and of solution, not twenty:
+// these are small, and what it would save on them is less than what it costs to compile.
+MatrixXd times(const MatrixXd& a, const MatrixXd& b) { return a * b; }
+MatrixXd turned(const MatrixXd& matrix) { return matrix.transpose(); }
+MatrixXd solved(const MatrixXd& matrix, const MatrixXd& right) {
+  return Eigen::PartialPivLU<MatrixXd>(matrix).solve(right);
+}
+double smallest_eigenvalue(const MatrixXd& matrix) {
+  return Eigen::SelfAdjointEigenSolver<MatrixXd>(matrix, Eigen::EigenvaluesOnly).eigenvalues()[0];
+}
+
 MatrixXd symmetric_part(const MatrixXd& matrix) { return 0.5 * (matrix + matrix.transpose()); }
 
 void require_symmetric(const MatrixXd& matrix, const char* name) {
@@ -40,11 +51,11 @@ void require_fitting(const MatrixXd& a, const MatrixXd& b, const MatrixXd& q, co
           "Riccati equation: every entry of A, B, Q and R must be finite");
   require_symmetric(q, "Q");
   require_symmetric(r, "R");
-  require(r.llt().info() == Eigen::Success, "Riccati equation: R must be positive definite");
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(q, Eigen::EigenvaluesOnly);
-  require(eigen.eigenvalues()[0] >= -1e-9 * q.cwiseAbs().maxCoeff(),
+  require(smallest_eigenvalue(r) > 0.0, "Riccati equation: R must be positive definite");
+  const double smallest = smallest_eigenvalue(q);
+  require(smallest >= -1e-9 * q.cwiseAbs().maxCoeff(),
           "Riccati equation: Q must be positive semidefinite, its smallest eigenvalue is {}",
-          eigen.eigenvalues()[0]);
+          smallest);
 }
 
 }  // namespace
@@ -57,14 +68,14 @@ RiccatiSolution solve_riccati(const MatrixXd& a, const MatrixXd& b, const Matrix
 
   RiccatiSolution solution;
   MatrixXd step = a;  // 2ᵏ steps of the regulated system, seen from its end
-  MatrixXd reach = symmetric_part(b * r.llt().solve(b.transpose()));
+  MatrixXd reach = symmetric_part(times(b, solved(r, turned(b))));
   MatrixXd cost = symmetric_part(q);
   for (int k = 0; k < kDoublings && !solution.converged; ++k) {
-    const Eigen::PartialPivLU<MatrixXd> mixed(one + reach * cost);
-    const MatrixXd solved_step = mixed.solve(step);
-    const MatrixXd change = symmetric_part(step.transpose() * cost * solved_step);
-    reach = symmetric_part(reach + step * mixed.solve(reach) * step.transpose());
-    step = (step * solved_step).eval();
+    const MatrixXd mixed = one + times(reach, cost);
+    const MatrixXd solved_step = solved(mixed, step);
+    const MatrixXd change = symmetric_part(times(times(turned(step), cost), solved_step));
+    reach += symmetric_part(times(times(step, solved(mixed, reach)), turned(step)));
+    step = times(step, solved_step);
     cost += change;
     // Written so that NaN ends it.
     const double size = cost.cwiseAbs().maxCoeff();
@@ -76,15 +87,15 @@ RiccatiSolution solve_riccati(const MatrixXd& a, const MatrixXd& b, const Matrix
   solution.residual = solution.closed_loop_radius = HUGE_VAL;
   if (!solution.converged) return solution;
 
-  const MatrixXd cost_a = cost * a;
-  const Eigen::LDLT<MatrixXd> weight(r + symmetric_part(b.transpose() * cost * b));
-  solution.gain = weight.solve(b.transpose() * cost_a);
-  const MatrixXd right =
-      a.transpose() * cost_a - (cost_a.transpose() * b) * solution.gain + symmetric_part(q);
+  const MatrixXd cost_a = times(cost, a);
+  const MatrixXd weight = r + symmetric_part(times(turned(b), times(cost, b)));
+  solution.gain = solved(weight, times(turned(b), cost_a));
+  const MatrixXd loop = a - times(b, solution.gain);
+  const MatrixXd right = times(turned(cost_a), loop) + symmetric_part(q);
   const double size = cost.cwiseAbs().maxCoeff();
   solution.residual = size > 0.0 ? (cost - right).cwiseAbs().maxCoeff() / size : 0.0;
-  const Eigen::EigenSolver<MatrixXd> loop(a - b * solution.gain, false);
-  solution.closed_loop_radius = loop.eigenvalues().cwiseAbs().maxCoeff();
+  solution.closed_loop_radius =
+      Eigen::EigenSolver<MatrixXd>(loop, false).eigenvalues().cwiseAbs().maxCoeff();
   return solution;
 }
 
@@ -93,9 +104,9 @@ MatrixXd kalman_gain(const MatrixXd& covariance, const MatrixXd& c, const Matrix
               v.rows() == c.rows() && v.cols() == c.rows(),
           "Kalman gain: Σ is {}×{}, C {}×{} and V {}×{}: must be n×n, m×n and m×m",
           covariance.rows(), covariance.cols(), c.rows(), c.cols(), v.rows(), v.cols());
-  const MatrixXd seen = c * covariance;
-  const MatrixXd innovation = seen * c.transpose() + v;
-  return innovation.ldlt().solve(seen).transpose();
+  const MatrixXd seen = times(c, covariance);
+  const MatrixXd innovation = times(seen, turned(c)) + v;
+  return turned(innovation.ldlt().solve(seen));
 }
 
 }  // namespace waggle::reference

@@ -200,5 +200,15 @@ TEST(ProcedureOne, BadOptionsAreRefusedByName) {
   expect_error([&] { EchoStateNetwork(options, 1); }, "delay = 1099511627776");
 }
 
+TEST(ProcedureOne, TheSecondHalfMirrorsTheFirst) {
+  const NetworkWeights weights = EchoStateNetwork(procedure_one(4, 2, 1.0, 1.0), 1).weights();
+  NetworkWeights bias = weights;
+  bias.bias[bias.bias.size() - 1] += 0.5;
+  expect_error([&] { EchoStateNetwork{bias}; }, "mirror");
+  NetworkWeights input = weights;
+  input.input(0, 0) = 2.0;
+  expect_error([&] { EchoStateNetwork{input}; }, "mirror");
+}
+
 }  // namespace
 }  // namespace waggle

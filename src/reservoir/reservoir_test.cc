@@ -136,6 +136,13 @@ TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
   const MatrixXd a = network.recurrent();
   EXPECT_LT((a.transpose() * a - 0.81 * MatrixXd::Identity(30, 30)).norm(), 1e-12);
   EXPECT_NEAR(spectral_radius(a), 0.9, 1e-10);
+  // Uniform over all rotations: each entry is as often positive as negative.
+  int positive = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    ReservoirOptions options{.units = 3, .seed = seed};
+    positive += EchoStateNetwork(options, 1).recurrent()(0, 0) > 0.0 ? 1 : 0;
+  }
+  EXPECT_NEAR(positive, 20, 13);  // four standard deviations
 }
 
 TEST(EchoStateNetwork, DriveRepeatsStep) {
