@@ -46,6 +46,10 @@ auto members(T& o) {
   if constexpr (N == 11) {
     auto& [a, b, c, d, e, f, g, h, i, j, k] = o; return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   }
+  if constexpr (N == 12) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  }
   if constexpr (N == 13) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
@@ -64,6 +68,10 @@ auto members(T& o) {
   if constexpr (N == 16) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q);
+  }
+  if constexpr (N == 17) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r);
   }
   // clang-format on
 }
@@ -257,8 +265,8 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<7, OnlineValueOptions>("OnlineValueOptions");
   expect_described<8, OnlineOptions>("OnlineOptions");
   expect_described<2, RewardScale>("RewardScale");
-  expect_described<11, FitOptions>("FitOptions");
-  expect_described<16, PredictiveOptions>("PredictiveOptions");
+  expect_described<12, FitOptions>("FitOptions");
+  expect_described<17, PredictiveOptions>("PredictiveOptions");
   expect_described<9, CollectOptions>("CollectOptions");
   expect_described<2, LearnOptions>("LearnOptions");
   expect_described<4, ScoreOptions>("ScoreOptions");

@@ -206,6 +206,7 @@ template <typename Visitor>
 void describe(Visitor& v, PredictiveOptions& o) {
   v("frames", o.frames, "inputs before the last that are remembered exactly");
   v("seen", o.seen, "what was seen that many steps further back, too");
+  v("extra_units", o.extra_units, "beside those of the network; none: chosen from the data");
   v("dimensions", o.dimensions, "of the predictions, kept at most");
   v("smallest", o.smallest, "variance of one that is kept, relative to the largest");
   v("ridge", o.ridge, "of the predictions, relative; none: chosen from the data");

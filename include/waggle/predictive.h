@@ -29,6 +29,9 @@ struct PredictiveOptions {
   /// And what was seen that many steps further back. Not given: none, or 48 where choices are
   /// rewarded for what only these tell.
   std::optional<Eigen::Index> seen = std::nullopt;
+  /// Units of the network beside those of FitOptions::reservoir. Not given: none, or as many again
+  /// where what is seen is noisy and more of the future is foreseen with them.
+  std::optional<Eigen::Index> extra_units = std::nullopt;
   Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
   double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
   /// Of the predictions, relative as those below. Not given: chosen by their cross-validated error.

@@ -42,6 +42,7 @@ FitOptions direct_fit(Index units) {
 
 TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
   FitOptions options;
+  options.choose = false;
   options.reservoir.units = 20;
   options.value.discount = 0.5;
   options.predictive = PredictiveOptions{.layer = 10, .dynamics = 10, .features = 20};
@@ -73,6 +74,7 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
 
 TEST(LearnFromLog, IsCautiousUnlessEpisodesEndWell) {
   FitOptions options;
+  options.choose = false;
   options.reservoir.units = 10;
   options.value.discount = 0.5;
   options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
@@ -104,6 +106,7 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
 
 TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {
   FitOptions options;
+  options.choose = false;
   options.reservoir.units = 10;
   options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
   Controller controller =
@@ -121,6 +124,7 @@ TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {
 
 TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   FitOptions options;
+  options.choose = false;
   options.reservoir.units = 10;
   options.value.discount = 0.5;
   options.predictive =

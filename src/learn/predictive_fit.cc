@@ -42,6 +42,8 @@ constexpr Index kTrialRows = 3000;  // that it takes to see what it is worth
 constexpr Index kTrialFeatures = 100;
 constexpr std::uint64_t kTrialStream = 1'000'000;  // beyond those of fits
 constexpr double kWorthRemembering = 0.02;         // of the reward's variance
+constexpr double kNoisy = 0.01;                    // of the variance of what is seen next
+constexpr double kWorthUnits = 0.05;               // of what was not foreseen
 constexpr double kWorthForeseeing = 0.02;          // of what was not foreseen, …
 constexpr double kLeastForeseen = 0.005;           // … and of the variance of a number seen
 
@@ -85,7 +87,14 @@ std::vector<bool> continuations(const Transitions& transitions,
 PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts)
     : layout_(layout), options_(options), acts_(acts) {
   options.predictive->validate();
-  drawn_.emplace(options.reservoir, layout.size(), 1);
+  draw_network(options.predictive->extra_units.value_or(0));
+}
+
+void PredictiveFitter::draw_network(Index extra_units) {
+  ReservoirOptions reservoir = options_.reservoir;
+  reservoir.units += extra_units;
+  drawn_.emplace(reservoir, layout_.size(), 1);
+  extra_units_ = extra_units;
 }
 
 HistoryMemory PredictiveFitter::memory_with(Index seen) const {
@@ -149,6 +158,19 @@ double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience
   return fit_reward_model(remembered, experience, transitions, actions, head);
 }
 
+PredictionSums::Unforeseen PredictiveFitter::unforeseen_in(TrajectorySource& experience,
+                                                           const ExperienceSummary& summary) const {
+  RememberedExperience remembered(memory_with(0));
+  remembered.set_rewards(rewards_.offset, rewards_.unit);
+  const HistoryMemory& memory = remembered.memory();
+  PredictionSums sums(memory, memory.size(), prediction_options(summary));
+  remembered.for_each(experience, [&](const RememberedRows& rows) {
+    sums.add(rows, rows.memory.leftCols(rows.count));
+  });
+  sums.set_ridges(sums.best_ridges());
+  return sums.unforeseen();
+}
+
 PredictionFitOptions PredictiveFitter::prediction_options(const ExperienceSummary& summary) const {
   const Index c = layout_.action_channels();
   VectorXd mean = VectorXd::Constant(c, 1.0 / static_cast<double>(c));
@@ -184,6 +206,17 @@ void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSu
   if (first_rows_ == 0) first_rows_ = summary.rows;
   measured_rows_ = summary.rows;
   settled_ = summary.rows >= kScaleGrowth * first_rows_;
+  // Noise is averaged over the past, which takes units. Where the next row is foreseen as it is,
+  // they are not worth their time.
+  if (!options_.predictive->extra_units && summary.rows >= kTrialRows) {
+    draw_network(0);
+    const PredictionSums::Unforeseen without = unforeseen_in(experience, summary);
+    if (without.next > kNoisy) {
+      draw_network(options_.reservoir.units);
+      const PredictionSums::Unforeseen with = unforeseen_in(experience, summary);
+      if (with.ever > (1.0 - kWorthUnits) * without.ever) draw_network(0);
+    }
+  }
   // A longer memory is only worth its size where something is rewarded that only it tells; to see
   // that takes rows enough for its size.
   if (!options_.predictive->seen && layout_.choices > 0 && summary.rows >= kTrialRows) {
@@ -353,6 +386,7 @@ void PredictiveFitter::fill(Model& model) const {
   model.controller.reservoir = std::move(network);
   model.controller.weights = std::move(weights);
   model.options.predictive->seen = remembered_->memory().seen();
+  model.options.predictive->extra_units = extra_units_;
   model.scaling = scaling_;
   model.diagnostics = diagnostics_;
   model.deviation_factor = deviation_;

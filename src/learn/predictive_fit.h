@@ -43,6 +43,11 @@ class PredictiveFitter {
   void remember(TrajectorySource& experience, const ExperienceSummary& summary,
                 const ActionSpace& actions);
   HistoryMemory memory_with(Eigen::Index seen) const;
+  /// Draws the network with this many units beside those asked for.
+  void draw_network(Eigen::Index extra_units);
+  /// What of the future is not foreseen by the memory as it is.
+  PredictionSums::Unforeseen unforeseen_in(TrajectorySource& experience,
+                                           const ExperienceSummary& summary) const;
   /// The share of the reward's variance that a reward model on such a memory explains.
   double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
                         const ExperienceSummary& summary, const ActionSpace& actions) const;
@@ -71,6 +76,7 @@ class PredictiveFitter {
   Eigen::Index first_rows_ = 0;     // at the first fit
   Eigen::Index measured_rows_ = 0;  // when the scaling was last measured
   Eigen::Index seen_ = 0;           // as chosen
+  Eigen::Index extra_units_ = 0;    // of the network as drawn
   bool settled_ = false;            // the scaling is not measured again
   std::unique_ptr<RememberedExperience> remembered_;
   struct Fitted {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
 #include <waggle/predictive.h>
@@ -121,6 +122,34 @@ TEST(PredictiveLearner, LearnsFromARoundThatLostTheSystemAndGoesNoFurther) {
   const VectorXd place = learnt.experience.observations().row(0).cwiseAbs();
   EXPECT_GT(place.maxCoeff(), 2.0 * place.head(500).maxCoeff());
   EXPECT_LE(place.maxCoeff(), 10.0 * place.head(500).maxCoeff());
+}
+
+TEST(PredictiveLearner, HasMoreUnitsWhereNoiseAsksForThem) {
+  const auto learnt_from = [](const ControlProblem& problem, Index steps,
+                              const PredictiveOptions& predictive) {
+    Simulation simulation(*problem.environment, 2);
+    const Trajectory log = simulation.run(*problem.initial, {.steps = steps}).trajectory;
+    FitOptions options = small(steps).fit;
+    options.choose = false;
+    options.reservoir.units = 30;
+    options.predictive = predictive;
+    return learn_from_log(problem.environment->spec(), log, options);
+  };
+  const auto units_of = [](const Learnt& learnt) {
+    return learnt.controller.predictive()->memory().network().units();
+  };
+  PendulumOptions noisy;
+  noisy.sensor.noise = 0.1;
+  PredictiveOptions options{.layer = 0, .dynamics = 20, .features = 40, .averaged = 1};
+  const Learnt more = learnt_from(pendulum_problem(noisy), 4000, options);
+  EXPECT_EQ(more.options.predictive->extra_units, 30);
+  // Not before there are rows enough to see it, nor where the next row is foreseen exactly.
+  const Index few = units_of(learnt_from(pendulum_problem(noisy), 2000, options));
+  EXPECT_EQ(units_of(more), few + 30);
+  EXPECT_EQ(learnt_from(cart_pole_problem(), 4000, options).options.predictive->extra_units, 0);
+  // Nor if it is said how many.
+  options.extra_units = 5;
+  EXPECT_EQ(units_of(learnt_from(pendulum_problem(noisy), 4000, options)), few + 5);
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "core/parallel.h"
+#include "expect_error.h"
 #include "random_numbers.h"
 
 namespace waggle::linalg {
 namespace {
 
+using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -52,6 +54,33 @@ TEST(Dense, TriangularUpdateKeepsTheGramMatrix) {
       EXPECT_LT((r.transpose() * r - gram).norm(), 1e-12 * gram.norm());
     }
   }
+}
+
+TEST(Dense, PositiveSolverSolvesLeadingBlocksToo) {
+  const MatrixXd root = RandomNumbers(7).matrix(30, 40);
+  const MatrixXd matrix = root * root.transpose();
+  const PositiveSolver solver(matrix);
+  for (const Index size : {1, 12, 30}) {
+    const MatrixXd right = RandomNumbers(8).matrix(size, 3);
+    const MatrixXd x = solver.solve(right);
+    EXPECT_LT((matrix.topLeftCorner(size, size) * x - right).norm(), 1e-10 * right.norm());
+  }
+  MatrixXd indefinite = matrix;
+  indefinite(3, 3) = -1.0;
+  expect_error([&] { PositiveSolver{indefinite}; }, "not positive definite");
+}
+
+TEST(Dense, ProductsAddUp) {
+  const MatrixXd a = RandomNumbers(9).matrix(5, 7), b = RandomNumbers(10).matrix(7, 4);
+  const MatrixXd start = RandomNumbers(11).matrix(5, 4), exact = start + a * b;
+  MatrixXd c = start, d = start;
+  add_product(a, b, c);
+  add_outer_product(a, b.transpose().eval(), d);
+  EXPECT_LT((c - exact).norm() + (d - exact).norm(), 1e-13);
+  Eigen::MatrixXf e = start.cast<float>(), f = e;
+  add_product(a.cast<float>().eval(), b.cast<float>().eval(), e);
+  add_outer_product(a.cast<float>().eval(), b.transpose().cast<float>().eval(), f);
+  EXPECT_LT((e.cast<double>() - exact).norm() + (f.cast<double>() - exact).norm(), 1e-5);
 }
 
 TEST(Dense, MayBeCalledFromManyThreadsAtOnce) {

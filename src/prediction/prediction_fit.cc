@@ -246,6 +246,21 @@ PredictionRidges PredictionSums::best_ridges(const std::optional<PredictionRidge
   return result;
 }
 
+PredictionSums::Unforeseen PredictionSums::unforeseen() const {
+  const auto mean = [](const auto& explained) {
+    double sum = 0.0;
+    Index count = 0;
+    for (const double share : explained.reshaped()) {
+      if (std::isnan(share)) continue;
+      sum += 1.0 - std::clamp(share, 0.0, 1.0);
+      ++count;
+    }
+    return count > 0 ? sum / static_cast<double>(count) : 0.0;
+  };
+  const MatrixXd explained = cross_validated();
+  return {mean(explained.row(0)), mean(explained)};
+}
+
 MatrixXd PredictionSums::cross_validated() const {
   MatrixXd result =
       MatrixXd::Constant(kHorizonCount, outputs_, std::numeric_limits<double>::quiet_NaN());

@@ -60,6 +60,12 @@ class PredictionSums {
   /// R² by horizon (rows) and number predicted (columns), each half judged by the other's fit; the
   /// last column is the reward, if it is not among what is seen. NaN where nothing varies.
   Eigen::MatrixXd cross_validated() const;
+  /// 1 − R² in the mean of all that varies, one step ahead and of all horizons.
+  struct Unforeseen {
+    double next = 0.0;
+    double ever = 0.0;
+  };
+  Unforeseen unforeseen() const;
   Eigen::Index outputs() const { return outputs_; }
 
  private:

@@ -18,6 +18,10 @@ using Eigen::VectorXd;
 void PredictiveOptions::validate() const {
   require(frames >= 0 && frames <= 1000, "frames = {}: must be in [0, 1000]", frames);
   if (seen) require(*seen >= 0 && *seen <= 10'000, "seen = {}: must be in [0, 10000]", *seen);
+  if (extra_units) {
+    require(*extra_units >= 0 && *extra_units <= 100'000,
+            "extra_units = {}: must be in [0, 100000]", *extra_units);
+  }
   require(dimensions >= 1 && dimensions <= 1000, "dimensions = {}: must be in [1, 1000]",
           dimensions);
   require(smallest >= 0.0 && smallest < 1.0, "smallest = {}: must be in [0, 1)", smallest);

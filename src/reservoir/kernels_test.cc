@@ -125,5 +125,47 @@ TEST(Kernels, GiveTheSameBitsWhateverTheVectorsWidth) {
   expect_same(wide, thin);
 }
 
+TEST(Kernels, SinglePrecisionIsThatOfPlainSums) {
+  for (const Index rows : {1, 16, 37, 600}) {
+    for (const Index columns : {1, 3, 8, 13}) {
+      const auto seed = static_cast<std::uint64_t>(100 * rows + columns);
+      const Eigen::MatrixXf a = RandomNumbers(seed).matrix(rows, columns).cast<float>();
+      const Eigen::VectorXf x = RandomNumbers(seed + 1).vector(columns).cast<float>();
+      const Eigen::VectorXf w = RandomNumbers(seed + 2).vector(rows).cast<float>();
+      Eigen::VectorXf y = Eigen::VectorXf::Ones(rows), plain_y = y;
+      kernels::add_product(a.data(), rows, columns, x.data(), y.data());
+      plain::add_product(a.data(), rows, columns, x.data(), plain_y.data());
+      EXPECT_EQ(y, plain_y);
+      const VectorXd sums = (a.cast<double>() * x.cast<double>()).array() + 1.0;
+      EXPECT_LT((y.cast<double>() - sums).norm(), 1e-6 * (1.0 + sums.norm()));
+
+      Eigen::VectorXf dots(columns), plain_dots(columns);
+      kernels::transposed_product(a.data(), rows, columns, w.data(), dots.data());
+      plain::transposed_product(a.data(), rows, columns, w.data(), plain_dots.data());
+      EXPECT_EQ(dots, plain_dots);
+      const VectorXd exact = a.cast<double>().transpose() * w.cast<double>();
+      EXPECT_LT((dots.cast<double>() - exact).norm(), 1e-6 * (w.norm() * a.norm()));
+
+      // The columns' numbers as candidates of units b + c a.
+      const Eigen::VectorXf b = RandomNumbers(seed + 3).vector(rows).cast<float>();
+      const Eigen::VectorXf c = RandomNumbers(seed + 4).vector(rows).cast<float>();
+      Eigen::VectorXf values(columns), plain_values(columns);
+      kernels::relu_candidate_values(b.data(), c.data(), w.data(), rows, x.data(), columns,
+                                     values.data());
+      plain::relu_candidate_values(b.data(), c.data(), w.data(), rows, x.data(), columns,
+                                   plain_values.data());
+      EXPECT_EQ(values, plain_values);
+      for (Index j = 0; j < columns; ++j) {
+        double sum = 0.0;
+        for (Index i = 0; i < rows; ++i) {
+          sum += static_cast<double>(w[i]) *
+                 std::max(static_cast<double>(b[i]) + static_cast<double>(c[i]) * x[j], 0.0);
+        }
+        EXPECT_NEAR(values[j], sum, 1e-5 * (1.0 + w.norm() * b.norm()));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace waggle

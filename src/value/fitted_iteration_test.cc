@@ -54,6 +54,22 @@ ValueSteps steps_of(const ActionSpace& actions, Index rows, bool discrete) {
   return steps;
 }
 
+TEST(FittedIteration, DoesNotDependOnTheUnitOrTheZeroOfTheAction) {
+  const PredictiveHead features = bends(41);
+  const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
+  const ValueSteps steps = steps_of(actions, 2000, false);
+  FittedIterationOptions options{.discount = 0.8, .ridge = 1e-4, .bounds = {-10.0, 0.0}};
+  const FittedIteration found =
+      iterate_value(steps, features, actions, VectorXd::Zero(2000), options);
+  // The same walk by b = 1000 + a / 100.
+  ValueSteps others = steps;
+  others.next.row(1) *= 100.0;
+  others.next.row(0) = steps.next.row(0) - 1e5 * steps.next.row(1);
+  const FittedIteration same = iterate_value(others, features, ActionSpace::box(999.995, 1000.005),
+                                             VectorXd::Zero(2000), options);
+  EXPECT_LT((same.next_value - found.next_value).norm(), 1e-4 * found.next_value.norm());
+}
+
 TEST(FittedIteration, SolvesAWalkHome) {
   const double discount = 0.8;
   const PredictiveHead features = bends(41);
