@@ -220,9 +220,8 @@ void ValueSweeps(benchmark::State& state) {
   options.tolerance = 0.0;
   options.sweeps = static_cast<int>(state.range(0));
   for (auto _ : state) {
-    const waggle::FittedIteration found =
-        waggle::iterate_value(steps, head, waggle::ActionSpace::box(-1.0, 1.0),
-                              VectorXd::Zero(kSteps), options);
+    const waggle::FittedIteration found = waggle::iterate_value(
+        steps, head, waggle::ActionSpace::box(-1.0, 1.0), VectorXd::Zero(kSteps), options);
     benchmark::DoNotOptimize(found.weights.data());
   }
 }

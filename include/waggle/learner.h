@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct LogChoice {
   Eigen::Index judged = 0;          ///< rows
 
   bool predictive() const { return predictive_unexplained <= direct_unexplained; }
+  /// By the kind that was taken.
+  double unexplained() const { return std::min(predictive_unexplained, direct_unexplained); }
 };
 
 /// A model, and how it came to be.

@@ -433,6 +433,11 @@ Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const 
   learnt.rounds.back().steps = learnt.provenance.rows;
   learnt.rounds.back().mean_reward = learnt.ranges.mean[0];
   learner.finish(log);
+  if (choice && choice->unexplained() >= 1.0) {
+    learnt.warnings.emplace_back(
+        "of rows held out no value explains more than a constant would: the controller may be "
+        "worthless");
+  }
   return std::move(learnt);
 }
 
