@@ -239,14 +239,15 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   const HistoryMemory& memory = remembered_->memory();
   const PredictionFitOptions fit = prediction_options(summary);
   PredictiveHead head;
+  bool by_action = false;
   {
     PredictionSums sums(memory, memory.size(), fit);
     remembered_->for_each(experience, [&](const RememberedRows& rows) {
       sums.add(rows, rows.memory.leftCols(rows.count));
     });
     set_ridges(sums, 0);
-    if (chooses_) by_action_ = depends_on_action(sums, experience, summary);
-    head.first = sums.solve(by_action_);
+    by_action = depends_on_action(sums, experience, summary);
+    head.first = sums.solve(by_action);
     if (judge && options.layer == 0) quality_.explained = sums.cross_validated();
   }
   if (options.layer > 0) {
@@ -263,7 +264,7 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
       sums.add(rows, x);
     });
     set_ridges(sums, 1);
-    head.second = sums.solve(by_action_);
+    head.second = sums.solve(by_action);
     if (judge) quality_.explained = sums.cross_validated();
   }
   const Index q = head.second.size() > 0 ? head.second.rows() : head.first.rows();
@@ -305,7 +306,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   FittedIterationOptions iteration;
   iteration.discount = options_.value.discount;
   iteration.ridge = options.value_ridge;
-  iteration.last = choice_;
+  if (!fits_.empty()) iteration.last = choice_;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
   iteration.caution = acts_ || ends_well(steps, iteration.discount) ? 0.0 : options.caution;
   iteration.bounds = possible_values(steps, iteration.discount);

@@ -84,13 +84,12 @@ class PredictiveFitter {
     Eigen::VectorXd weights;
   };
   std::deque<Fitted> fits_;
-  // Chosen by what they leave unexplained, anew whenever there are twice as many rows.
-  std::optional<PredictionRidges> ridges_[2];  // of the two layers' predictions
-  bool by_action_ = false;                     // the state also holds what depends on the action
+  // Of the two layers' predictions, chosen anew whenever there are twice as many rows.
+  std::optional<PredictionRidges> ridges_[2];
   Eigen::Index chosen_rows_ = 0;
   bool chooses_ = true;  // in the fit that is made
 
-  std::optional<ValueChoice> choice_;  // of the last fit
+  ValueChoice choice_;  // of the last fit
 
   int count_ = 0;          // of fits made, for the draws
   Eigen::VectorXd value_;  // V at every row, as last found

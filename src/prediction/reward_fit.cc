@@ -19,7 +19,6 @@ constexpr double kNoHarm = 1e-3;       // of what is left by the state
 constexpr double kRidge = 1e-4;        // of functions of u
 constexpr double kMemoryRidge = 1e-2;  // of the memory
 constexpr Index kKnots = 5;
-constexpr Index kMostFunctions = 200;  // random ones of u
 constexpr Index kFoldRows = 128;
 constexpr Index kMostChoices = 64;  // a system of equations for each
 
@@ -27,16 +26,6 @@ MatrixXd ridge_system(MatrixXd gram, double ridge) {
   const double scale = gram.trace() / static_cast<double>(gram.rows());
   gram.diagonal().array() += ridge * scale + 1e-300;
   return gram;
-}
-
-/// The head with fewer features of u, which are enough to see what a value tells of a reward.
-PredictiveHead with_few_features(const PredictiveHead& head) {
-  PredictiveHead result;
-  const Index count = std::min(head.value.size(), kMostFunctions);
-  result.value = {head.value.directions.topRows(count), head.value.offsets.head(count)};
-  result.base.resize(head.after(), 0);
-  result.squared = head.squared;
-  return result;
 }
 
 /// The features of every u: what the value could tell of a reward by itself.
@@ -109,8 +98,7 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
   const double total = (transitions.reward.array() - mean).square().sum();
   if (!(total > 0.0)) return 0.0;
   const MatrixXd u = after_states(head, transitions);
-  const PredictiveHead few = with_few_features(head);
-  const MatrixXd functions = functions_of(few, u);
+  const MatrixXd functions = functions_of(head, u);
   const VectorXd centred = transitions.reward.array() - mean;
   if (!actions.is_discrete()) {
     const Index c = actions.size();
@@ -160,7 +148,7 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
     here.channels = window.channels.leftCols(window.count);
     here.rows.resize(static_cast<std::size_t>(window.count));
     const VectorXd told =
-        functions_of(few, after_states(head, here)).transpose() * by_state.weights;
+        functions_of(head, after_states(head, here)).transpose() * by_state.weights;
     for (Index choice = 0; choice < actions.choices; ++choice) {
       ChoiceSums& sum = sums[static_cast<std::size_t>(choice)];
       for (int half = 0; half < 2; ++half) {
