@@ -136,18 +136,24 @@ bool PredictiveFitter::depends_on_action(const PredictionSums& sums, TrajectoryS
   return unforeseen_with(true) < without - std::max(kLeastForeseen, kWorthForeseeing * without);
 }
 
-double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience,
-                                        const ExperienceSummary& summary,
-                                        const ActionSpace& actions) const {
-  RememberedExperience remembered(memory_with(seen));
-  remembered.set_rewards(rewards_.offset, rewards_.unit);
+PredictionSums PredictiveFitter::sums_over(RememberedExperience& remembered,
+                                           TrajectorySource& experience,
+                                           const ExperienceSummary& summary) const {
   const HistoryMemory& memory = remembered.memory();
   PredictionSums sums(memory, memory.size(), prediction_options(summary));
   remembered.for_each(experience, [&](const RememberedRows& rows) {
     sums.add(rows, rows.memory.leftCols(rows.count));
   });
+  return sums;
+}
+
+double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience,
+                                        const ExperienceSummary& summary,
+                                        const ActionSpace& actions) const {
+  RememberedExperience remembered(memory_with(seen));
+  remembered.set_rewards(rewards_.offset, rewards_.unit);
   PredictiveHead head;
-  head.first = sums.solve(false);
+  head.first = sums_over(remembered, experience, summary).solve(false);
   const std::uint64_t seed = options_.reservoir.seed;
   head.dynamics = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream);
   head.value = draw_value_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream + 1);
@@ -162,11 +168,7 @@ PredictionSums::Unforeseen PredictiveFitter::unforeseen_in(TrajectorySource& exp
                                                            const ExperienceSummary& summary) const {
   RememberedExperience remembered(memory_with(0));
   remembered.set_rewards(rewards_.offset, rewards_.unit);
-  const HistoryMemory& memory = remembered.memory();
-  PredictionSums sums(memory, memory.size(), prediction_options(summary));
-  remembered.for_each(experience, [&](const RememberedRows& rows) {
-    sums.add(rows, rows.memory.leftCols(rows.count));
-  });
+  PredictionSums sums = sums_over(remembered, experience, summary);
   sums.set_ridges(sums.best_ridges());
   return sums.unforeseen();
 }
@@ -237,14 +239,10 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
     return 4 * static_cast<std::uint64_t>(count_) + which;
   };
   const HistoryMemory& memory = remembered_->memory();
-  const PredictionFitOptions fit = prediction_options(summary);
   PredictiveHead head;
   bool by_action = false;
   {
-    PredictionSums sums(memory, memory.size(), fit);
-    remembered_->for_each(experience, [&](const RememberedRows& rows) {
-      sums.add(rows, rows.memory.leftCols(rows.count));
-    });
+    PredictionSums sums = sums_over(*remembered_, experience, summary);
     set_ridges(sums, 0);
     by_action = depends_on_action(sums, experience, summary);
     head.first = sums.solve(by_action);
@@ -253,7 +251,7 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   if (options.layer > 0) {
     head.layer = draw_features(options.layer, head.first.rows(), 1.0, seed, stream(0));
     const Index n = memory.size();
-    PredictionSums sums(memory, n + options.layer, fit);
+    PredictionSums sums(memory, n + options.layer, prediction_options(summary));
     MatrixXd x(n + options.layer, 0);
     remembered_->for_each(experience, [&](const RememberedRows& rows) {
       x.resize(Eigen::NoChange, rows.count);

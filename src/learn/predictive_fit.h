@@ -52,6 +52,9 @@ class PredictiveFitter {
   double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
                         const ExperienceSummary& summary, const ActionSpace& actions) const;
   PredictionFitOptions prediction_options(const ExperienceSummary& summary) const;
+  /// The sums of the first layer's predictions.
+  PredictionSums sums_over(RememberedExperience& remembered, TrajectorySource& experience,
+                           const ExperienceSummary& summary) const;
   /// Those of a layer: as given or chosen.
   void set_ridges(PredictionSums& sums, int layer);
   /// Whether more of the next step is foreseen if the state also holds what depends on the action.

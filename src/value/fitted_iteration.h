@@ -75,10 +75,9 @@ struct FittedIteration {
 
 /// Fitted iteration of Q(h, a) = r̂ + Wᵀ(1, u, features(u)):
 ///
-///     W ← (ΦᵀΦ + Λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped; or, with caution, of
-///     the
-///                                            best action as two halves of the rows agree on it
+///     W ← (ΦᵀΦ + Λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped
 ///
+/// or, with caution, V' of the best action as two halves of the rows agree on it.
 /// One factorisation serves all sweeps. After each search the actions found are held for some
 /// evaluations, which cost a product each. `start` is V' to begin with. `go_on`, if given, is asked
 /// before every search.

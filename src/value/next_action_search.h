@@ -38,7 +38,7 @@ class NextActionSearch {
     half_ = 0.5 * (actions.upper - actions.lower);
   }
 
-  /// V' = max_a Q for every row, by the weights; `best` are the actions, `next` their u.
+  /// value = max_a Q for every row, by the weights; the actions are held for what follows.
   void operator()(const Eigen::VectorXd& weights, double spacing, Eigen::VectorXd& value) {
     const Eigen::Index q = steps_.after.rows();
     const auto straight = weights.segment(1, q);
