@@ -206,16 +206,19 @@ class Learner {
 
  private:
   bool predictive() const { return options_.fit.predictive && !with_.reservoir; }
-  /// Predictive states. A log is fitted several times with other random features, to average.
+  /// Predictive states. Where the rounds have left too few fits to average, as a log always does,
+  /// the last one's rows are fitted again with other random features.
   void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
-    const int fits = result_.collected ? 1 : options_.fit.predictive->averaged;
-    for (int i = 0; i < fits && !stopped_; ++i) {
+    const int fits = last ? options_.fit.predictive->averaged : 1;
+    int made = 0;
+    do {
       fitter_->fit(experience, summary, result_.controller.actions, random_rows_,
-                   last && i + 1 == fits, [&] { return tell(fits, i); });
+                   result_.options.value.washout_rows(), last, [&] { return tell(fits, made); });
       fitter_->fill(result_);
       if (result_.predictions) name_predictions(*result_.predictions);
       experience.keep();
-    }
+      made = fitter_->fits();
+    } while (made < fits && !stopped_);
     if (last && result_.predictions && !result_.predictions->any()) {
       result_.warnings.emplace_back(
           "nothing of the future is predicted better than by its mean: the controller may be "
@@ -254,8 +257,10 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      // The state before the first row of an episode predicts nothing yet.
-      result_.options.value.washout = summary.cut_out ? kWashout : predictive() ? 1 : 0;
+      // The state before the first row of an episode predicts nothing yet. Of few rows, none can
+      // be spared.
+      const bool spared = summary.cut_out && (!predictive() || summary.rows >= 10 * kWashout);
+      result_.options.value.washout = spared ? kWashout : predictive() ? 1 : 0;
     }
   }
 

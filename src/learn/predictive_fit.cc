@@ -97,14 +97,17 @@ void PredictiveFitter::draw_network(Index extra_units) {
   extra_units_ = extra_units;
 }
 
-HistoryMemory PredictiveFitter::memory_with(Index seen) const {
+std::unique_ptr<RememberedExperience> PredictiveFitter::remembered_with(Index seen) const {
   HistoryMemory memory(drawn_->with_input_scaling(scaling_), layout_, options_.predictive->frames,
                        seen);
   require(memory.size() + options_.predictive->layer <= kMostRemembered,
           "{} numbers would be remembered, with {} random features beside them: predictive states "
           "are for up to {}; choose fewer observations, units or frames",
           memory.size(), options_.predictive->layer, kMostRemembered);
-  return memory;
+  auto remembered = std::make_unique<RememberedExperience>(std::move(memory));
+  remembered->set_rewards(rewards_.offset, rewards_.unit);
+  remembered->set_washout(washout_);
+  return remembered;
 }
 
 RectifiedFeatures PredictiveFitter::draw_value_features(Index count, Index inputs, double scale,
@@ -150,25 +153,23 @@ PredictionSums PredictiveFitter::sums_over(RememberedExperience& remembered,
 double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience,
                                         const ExperienceSummary& summary,
                                         const ActionSpace& actions) const {
-  RememberedExperience remembered(memory_with(seen));
-  remembered.set_rewards(rewards_.offset, rewards_.unit);
+  const auto remembered = remembered_with(seen);
   PredictiveHead head;
-  head.first = sums_over(remembered, experience, summary).solve(false);
+  head.first = sums_over(*remembered, experience, summary).solve(false);
   const std::uint64_t seed = options_.reservoir.seed;
   head.dynamics = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream);
   head.value = draw_value_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream + 1);
   const Transitions transitions =
-      gather(remembered, experience, head, summary.rows, options_.predictive->value_rows);
+      gather(*remembered, experience, head, summary.rows, options_.predictive->value_rows);
   if (transitions.count() == 0) return 0.0;
   fit_after_state(transitions, layout_, scaling_, options_.predictive->dynamics_ridge, head);
-  return fit_reward_model(remembered, experience, transitions, actions, head);
+  return fit_reward_model(*remembered, experience, transitions, actions, head);
 }
 
 PredictionSums::Unforeseen PredictiveFitter::unforeseen_in(TrajectorySource& experience,
                                                            const ExperienceSummary& summary) const {
-  RememberedExperience remembered(memory_with(0));
-  remembered.set_rewards(rewards_.offset, rewards_.unit);
-  PredictionSums sums = sums_over(remembered, experience, summary);
+  const auto remembered = remembered_with(0);
+  PredictionSums sums = sums_over(*remembered, experience, summary);
   sums.set_ridges(sums.best_ridges());
   return sums.unforeseen();
 }
@@ -226,8 +227,7 @@ void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSu
     const double without = reward_told_by(0, experience, summary, actions);
     seen_ = with > std::max(without, 0.0) + kWorthRemembering ? kLongSeen : 0;
   }
-  remembered_ = std::make_unique<RememberedExperience>(
-      memory_with(options_.predictive->seen.value_or(seen_)));
+  remembered_ = remembered_with(options_.predictive->seen.value_or(seen_));
   fits_.clear();
 }
 
@@ -274,12 +274,16 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
 
 void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary& summary,
                            const ActionSpace& actions, const std::vector<bool>& random_rows,
-                           bool judge, const std::function<bool()>& go_on) {
+                           Index washout, bool last, const std::function<bool()>& go_on) {
   const PredictiveOptions& options = *options_.predictive;
   rewards_ = RewardScale::of(summary, *drawn_, options_.centre_rewards);
+  // A washout counts the rows before a state, which holds what is seen now here.
+  washout_ = std::max<Index>(washout - 1, 0);
   chooses_ = summary.rows >= 2 * chosen_rows_;
   remember(experience, summary, actions);
   remembered_->set_rewards(rewards_.offset, rewards_.unit);
+  remembered_->set_washout(washout_);
+  const bool judge = last && fits() + 1 >= options.averaged;
   PredictiveHead head = draw_head(experience, summary, judge);
   const Transitions transitions =
       gather(*remembered_, experience, head, summary.rows, options.value_rows);

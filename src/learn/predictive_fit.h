@@ -25,11 +25,14 @@ class PredictiveFitter {
   PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts);
 
   /// Fits to all there is. `experience` begins with the rows of the last call; `random_rows` says
-  /// whose actions were random, rows beyond it count as such. False from `go_on` asks for the end;
-  /// what was found so far is then kept if there is anything.
+  /// whose actions were random, rows beyond it count as such; `washout` as ValueOptions::washout.
+  /// `last`: no more rows will come, and the last of the fits to average is also judged. False from
+  /// `go_on` asks for the end; what was found so far is then kept if there is anything.
   void fit(TrajectorySource& experience, const ExperienceSummary& summary,
-           const ActionSpace& actions, const std::vector<bool>& random_rows, bool judge,
-           const std::function<bool()>& go_on);
+           const ActionSpace& actions, const std::vector<bool>& random_rows, Eigen::Index washout,
+           bool last, const std::function<bool()>& go_on);
+  /// How many fits are averaged so far.
+  int fits() const { return static_cast<int>(fits_.size()); }
 
   /// Forgets which rows there were: those of the next call need not begin with the last one's.
   void forget_rows();
@@ -42,7 +45,7 @@ class PredictiveFitter {
  private:
   void remember(TrajectorySource& experience, const ExperienceSummary& summary,
                 const ActionSpace& actions);
-  HistoryMemory memory_with(Eigen::Index seen) const;
+  std::unique_ptr<RememberedExperience> remembered_with(Eigen::Index seen) const;
   /// Draws the network with this many units beside those asked for.
   void draw_network(Eigen::Index extra_units);
   /// What of the future is not foreseen by the memory as it is.
@@ -76,6 +79,7 @@ class PredictiveFitter {
   std::optional<EchoStateNetwork> drawn_;
   InputScaling scaling_;
   RewardScale rewards_;             // of the fit that is made
+  Eigen::Index washout_ = 0;        // and the rows at an episode's start that it leaves out
   Eigen::Index first_rows_ = 0;     // at the first fit
   Eigen::Index measured_rows_ = 0;  // when the scaling was last measured
   Eigen::Index seen_ = 0;           // as chosen

@@ -81,6 +81,50 @@ TEST(PredictiveLearner, KeepsWhatOnlyAnActionBringsOut) {
   }
 }
 
+TEST(PredictiveLearner, FewRoundsAreFittedAgainUntilThereAreEnoughToAverage) {
+  for (const int averaged : {1, 3}) {
+    Lever lever;
+    Simulation simulation(lever, 1);
+    UniformPolicy random(simulation.spec().actions);
+    LearnOptions options = small(600);
+    options.collect.rounds = 2;
+    options.fit.predictive->averaged = averaged;
+    const Learnt learnt = learn(simulation, random, options);
+    const std::vector<PredictiveHead>& heads = learnt.controller.predictive()->heads();
+    ASSERT_EQ(std::ssize(heads), averaged);
+    if (averaged > 1) EXPECT_NE(heads[0].value.directions, heads[1].value.directions);
+    // The last of them is the one that is judged.
+    EXPECT_TRUE(learnt.predictions);
+    EXPECT_TRUE(learnt.has_confidence());
+  }
+}
+
+TEST(PredictiveLearner, LeavesOutTheFirstRowsOfARecordThatIsCutOut) {
+  Lever lever;
+  Simulation simulation(lever, 1);
+  UniformPolicy random(simulation.spec().actions);
+  const Trajectory episodes = simulation.run(random, {.steps = 400}).trajectory;
+  Trajectory record(1, 2);  // the same numbers, with nothing said of episodes
+  for (Index k = 0; k < episodes.steps(); ++k) {
+    record.append(episodes.rewards()[k], episodes.actions().col(k), episodes.observations().col(k));
+  }
+  FitOptions fit = small(400).fit;
+  fit.choose = false;
+  const auto fitted = [&](const Trajectory& log) {
+    return learn_from_log(simulation.spec(), log, fit).diagnostics.samples;
+  };
+  // 19 episodes of 21 rows, and one row: nothing follows the last of each.
+  EXPECT_EQ(fitted(episodes), 400 - 20);
+  EXPECT_EQ(fitted(record), 400 - 1 - 29);  // what is seen with the 30th row is there to be used
+  fit.value.washout = 11;
+  EXPECT_EQ(fitted(record), 400 - 1 - 10);
+  EXPECT_EQ(fitted(episodes), 19 * (21 - 1 - 10));
+  fit.value.washout = std::nullopt;
+  Trajectory few(1, 2);
+  few.append(record, 0, 200);
+  EXPECT_EQ(fitted(few), 200 - 1);  // of few rows none is left out
+}
+
 TEST(PredictiveLearner, RoundsGrowFromAQuarterOfTheStepsAtMost) {
   CollectOptions options{.steps = 2000, .growth = 0.25, .first_steps = 1000};
   EXPECT_EQ(round_steps(options), (std::vector<Index>{500, 125, 156, 195, 244, 305, 381, 94}));

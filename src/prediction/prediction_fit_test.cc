@@ -79,6 +79,29 @@ double explained(const MatrixXd& x, const MatrixXd& y) {
   return 1.0 - left.squaredNorm() / (y.colwise() - y.rowwise().mean()).squaredNorm();
 }
 
+TEST(Remembered, TheFirstRowsOfEveryEpisodePredictNothing) {
+  const NoisySwing swing(2500, 50, 1);  // more than one window
+  const InputLayout layout = swing_layout();
+  RememberedExperience remembered(memory_for(layout, InputScaling::none(layout.size()), 5));
+  TrajectoryChunks source(swing.trajectory);
+  for (const Index washout : {0, 7, 60, 0}) {
+    remembered.set_washout(washout);
+    Index seen = 0;
+    remembered.for_each(source, [&](const RememberedRows& rows) {
+      ASSERT_EQ(rows.first, seen);
+      for (Index i = 0; i < rows.count; ++i, ++seen) {
+        const Index in_episode = seen % 50;
+        const Index following = rows.following[static_cast<std::size_t>(i)];
+        const Index known = in_episode < washout ? 0 : 49 - in_episode;
+        EXPECT_EQ(std::min(following, RememberedRows::kLookahead),
+                  std::min(known, RememberedRows::kLookahead))
+            << seen << " " << washout;
+      }
+    });
+    EXPECT_EQ(seen, 2500);
+  }
+}
+
 TEST(Prediction, FindsWhatTheKalmanFilterEstimates) {
   const NoisySwing swing(12'000, 200, 1);
   const InputLayout layout = swing_layout();

@@ -25,6 +25,7 @@ RememberedExperience::RememberedExperience(HistoryMemory memory)
   rows_.channels.setZero(memory_.layout().action_channels(), width);
   rows_.rewards.setZero(width);
   rows_.ends.resize(static_cast<std::size_t>(width));
+  rows_.early.resize(static_cast<std::size_t>(width));
   rows_.following.resize(static_cast<std::size_t>(width));
   z_.setZero(memory_.layout().size());
 }
@@ -57,10 +58,13 @@ void RememberedExperience::take(double reward, const Ref<const VectorXd>& action
   previous_ = rows_.channels.col(filled_);
   rows_.rewards[filled_] = (reward - offset_) / unit_;
   rows_.ends[static_cast<std::size_t>(filled_)] = end;
+  rows_.early[static_cast<std::size_t>(filled_)] = in_episode_ < washout_;
   ++filled_;
+  ++in_episode_;
   if (end == EpisodeEnd::none) return;
   state_.setZero();
   previous_.setZero();
+  in_episode_ = 0;
 }
 
 void RememberedExperience::hand_over(bool last,
@@ -74,6 +78,9 @@ void RememberedExperience::hand_over(bool last,
     const bool is_last = i + 1 == filled_;
     rows_.following[at] = ends ? 0 : is_last ? (last ? 0 : kAhead) : rows_.following[at + 1] + 1;
   }
+  for (std::size_t at = 0; at < static_cast<std::size_t>(rows_.count); ++at) {
+    if (rows_.early[at]) rows_.following[at] = 0;
+  }
   if (rows_.count > 0) visit(rows_);
   // The rows that only followed are the first of the next window.
   const Index left = filled_ - rows_.count;
@@ -83,6 +90,7 @@ void RememberedExperience::hand_over(bool last,
     rows_.channels.col(i) = rows_.channels.col(from);
     rows_.rewards[i] = rows_.rewards[from];
     rows_.ends[static_cast<std::size_t>(i)] = rows_.ends[static_cast<std::size_t>(from)];
+    rows_.early[static_cast<std::size_t>(i)] = rows_.early[static_cast<std::size_t>(from)];
   }
   rows_.first += rows_.count;
   filled_ = left;
@@ -94,6 +102,7 @@ void RememberedExperience::for_each(TrajectorySource& source,
   previous_.setZero(memory_.layout().action_channels());
   rows_.first = 0;
   filled_ = 0;
+  in_episode_ = 0;
   Index row = 0;
   Trajectory chunk(1, 0);
   source.rewind();

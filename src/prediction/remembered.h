@@ -21,8 +21,9 @@ struct RememberedRows {
   Eigen::MatrixXd channels;  ///< of a_k, c × …
   Eigen::VectorXd rewards;   ///< as RememberedExperience::set_rewards has them
   std::vector<EpisodeEnd> ends;
+  std::vector<bool> early;              ///< within the washout
   std::vector<Eigen::Index> following;  ///< rows of the same episode after each; a lower bound
-                                        ///< where there are kLookahead or more
+                                        ///< where there are kLookahead or more; 0 if it is early
 
   static constexpr Eigen::Index kLookahead = 16;
 };
@@ -35,6 +36,8 @@ class RememberedExperience {
 
   /// Rewards are handed over as (r − offset) / unit. The memory reads them as they are.
   void set_rewards(double offset, double unit);
+  /// The first rows of every episode that are remembered but predict nothing.
+  void set_washout(Eigen::Index washout) { washout_ = washout; }
 
   void for_each(TrajectorySource& source, const std::function<void(const RememberedRows&)>& visit);
   /// Where the last walk ended: m after the last row, 0 after an episode's end, and the channels of
@@ -55,9 +58,11 @@ class RememberedExperience {
   Eigen::Index most_kept_;
   double offset_ = 0.0;
   double unit_ = 1.0;
+  Eigen::Index washout_ = 0;
 
   RememberedRows rows_;  // the window
   Eigen::Index filled_ = 0;
+  Eigen::Index in_episode_ = 0;
   Eigen::VectorXd state_, previous_, z_;
 };
 
