@@ -257,10 +257,10 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      // The state before the first row of an episode predicts nothing yet. Of few rows, none can
-      // be spared.
-      const bool spared = summary.cut_out && (!predictive() || summary.rows >= 10 * kWashout);
-      result_.options.value.washout = spared ? kWashout : predictive() ? 1 : 0;
+      // Predictive states: the one before the first row of an episode predicts nothing yet; what
+      // was acted out began when it began, and of few rows none can be spared.
+      const bool spared = !predictive() || (!result_.collected && summary.rows >= 10 * kWashout);
+      result_.options.value.washout = summary.cut_out && spared ? kWashout : predictive() ? 1 : 0;
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/bee_world.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
@@ -123,6 +124,13 @@ TEST(PredictiveLearner, LeavesOutTheFirstRowsOfARecordThatIsCutOut) {
   Trajectory few(1, 2);
   few.append(record, 0, 200);
   EXPECT_EQ(fitted(few), 200 - 1);  // of few rows none is left out
+}
+
+TEST(PredictiveLearner, LeavesOutNothingOfWhatItHasActedOut) {
+  BeeWorld world;  // without end, like a record
+  Simulation simulation(world, 1);
+  UniformPolicy random(simulation.spec().actions);
+  EXPECT_EQ(learn(simulation, random, small(600)).diagnostics.samples, 600 - 1);
 }
 
 TEST(PredictiveLearner, RoundsGrowFromAQuarterOfTheStepsAtMost) {
