@@ -45,6 +45,7 @@ TEST_F(PredictiveCli, SaysWhatItRemembersKeepsAndPredicts) {
       "2 fits averaged",
       "policy iteration       "};
   expect_parts(said_, parts);
+  EXPECT_EQ(said_.find("washout"), std::string::npos);  // the log has episodes
   expect_parts(done("inspect " + model), parts);
   expect_parts(done("inspect " + model), {"echo state property", "confidence"});
   const json inspected = json::parse(done("inspect --json --delays 3 " + model));
@@ -126,6 +127,7 @@ TEST_F(PredictiveCli, SaysWhereNothingIsPredicted) {
   done(learn + " --choose=false");
   expect_parts(done("inspect " + model),
                {"R² of 'seen'                -       -       -       -       -\n",
+                "left out               the first 29 rows of each episode (washout)\n",
                 "nothing of the future is predicted better than by its mean"});
   const json inspected = json::parse(done("inspect --json " + model));
   EXPECT_TRUE(inspected["predictive"]["predictions"][0]["explained"][0].is_null());

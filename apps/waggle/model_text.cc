@@ -134,6 +134,12 @@ std::string predictive_text(const Model& model) {
   text += table_line(
       "value", fmt::format("{} features, {}{}", range_text(features), predictive.heads().size(),
                            predictive.heads().size() == 1 ? " fit" : " fits averaged"));
+  // A state holds what is seen now: the first that counts has read as many rows as the washout.
+  const Index left_out = model.options.value.washout_rows() - 1;
+  if (left_out > 0) {
+    text += table_line("left out",
+                       fmt::format("the first {} rows of each episode (washout)", left_out));
+  }
   const FitDiagnostics& fit = model.diagnostics;
   text += table_line("fit",
                      fmt::format("{} rows, relative ridge {:.1e}{}", fit.samples, fit.ridge,
