@@ -90,7 +90,13 @@ TEST(PredictiveLearner, FewRoundsAreFittedAgainUntilThereAreEnoughToAverage) {
     LearnOptions options = small(600);
     options.collect.rounds = 2;
     options.fit.predictive->averaged = averaged;
-    const Learnt learnt = learn(simulation, random, options);
+    LearnWith with;
+    with.progress = [&](const Progress& progress) {
+      if (progress.what == "round 1") EXPECT_EQ(progress.total, 1);
+      if (progress.what == "round 2") EXPECT_EQ(progress.total, averaged);
+      return true;
+    };
+    const Learnt learnt = learn(simulation, random, options, with);
     const std::vector<PredictiveHead>& heads = learnt.controller.predictive()->heads();
     ASSERT_EQ(std::ssize(heads), averaged);
     if (averaged > 1) EXPECT_NE(heads[0].value.directions, heads[1].value.directions);
