@@ -99,7 +99,7 @@ std::string reward_model_text(const Model& model) {
   const auto with = std::count_if(heads.begin(), heads.end(),
                                   [](const PredictiveHead& head) { return head.has_reward(); });
   if (with == 0) return "off: the value finds the reward in the state";
-  const std::string on =
+  std::string on =
       with == std::ssize(heads) ? "on" : fmt::format("on in {} of {} fits", with, heads.size());
   const double share = model.predictions ? model.predictions->reward_model : 0.0;
   if (!(share > 0.0)) return on;

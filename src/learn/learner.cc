@@ -426,7 +426,8 @@ Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const 
   FitOptions chosen = options;
   std::optional<LogChoice> choice;
   if (options.predictive && options.choose && !with.reservoir) {
-    Learner(spec, options, std::nullopt, with);  // refuses what is wrong before there is any work
+    // Refuses what is wrong before there is any work.
+    [[maybe_unused]] const Learner refused_or_not(spec, options, std::nullopt, with);
     choice = choose_for_log(spec, log, options, with.progress);
     if (choice && !choice->predictive()) chosen.predictive = std::nullopt;
   }
