@@ -10,6 +10,7 @@
 #include "learn/action_bounds.h"
 #include "learn/collecting.h"
 #include "learn/confidence.h"
+#include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
@@ -191,7 +192,7 @@ class Learner {
   void finish(TrajectorySource& source) {
     const LearnRound& last = result_.rounds.back();
     if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
-    warn();
+    add_fit_warnings(options_.fit, stopped_, result_);
     if (stopped_) return;
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
@@ -313,42 +314,6 @@ class Learner {
                                           controller.weights, options.washout_rows());
     const std::string fault = impossible_values(values, result_.ranges, options.discount, ended_);
     if (!fault.empty()) result_.warnings.push_back(fault);
-  }
-
-  void warn() {
-    const Index samples = result_.diagnostics.samples;
-    const Index features = result_.diagnostics.features;
-    auto& warnings = result_.warnings;
-    if (samples < features) {
-      warnings.push_back(fmt::format(
-          "{} rows for {} features: the ridge decides the rest; use fewer units or more data",
-          samples, features));
-    }
-    const RidgeEdge edge = result_.diagnostics.ridge_edge();
-    if (options_.fit.value.solve.choose() && edge != RidgeEdge::none) {
-      const bool smallest = edge == RidgeEdge::smallest;
-      warnings.push_back(fmt::format("λ was chosen at the {} end of its range: give a {} {}",
-                                     smallest ? "lower" : "upper", smallest ? "smaller" : "larger",
-                                     smallest ? "smallest_ridge" : "largest_ridge"));
-    }
-    if (result_.singular) {
-      warnings.emplace_back("LSTD's system was singular: its minimum-norm solution was taken");
-    }
-    const LearnRound& last = result_.rounds.back();
-    if (!last.sweeps.empty() && last.end == PolicyIterationEnd::cycle) {
-      warnings.push_back(
-          fmt::format("policy iteration cycles, after {} sweeps", last.sweeps.size()));
-    }
-    if (stopped_) {
-      warnings.push_back(fmt::format("learning was stopped early, after {} rounds and {} sweeps",
-                                     result_.rounds.size(), last.sweeps.size()));
-    }
-    const auto lost = std::count_if(result_.rounds.begin(), result_.rounds.end(),
-                                    [](const LearnRound& round) { return round.diverged; });
-    if (lost > 0) {
-      warnings.push_back(
-          fmt::format("the policy diverged in {} of {} rounds", lost, result_.rounds.size()));
-    }
   }
 
   const LearnOptions options_;
