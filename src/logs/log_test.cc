@@ -1,6 +1,5 @@
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
