@@ -8,7 +8,7 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {defaults, readSettings, writeSettings} from '../playground/settings';
 import {launch, open, picture} from './browser';
-import {colours, file, flown, number, text, url} from './playground';
+import {colours, file, flown, number, numbers, text, url} from './playground';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -62,11 +62,12 @@ describe('the address', () => {
 describe('without a click', () => {
   test('a random bee becomes one that follows the nectar', async () => {
     const {page, complaints} = await open(browser, url);
-    await page.waitForFunction(() => document.getElementById('phase')?.textContent === 'Flying at random');
+    await flown(page, 'random', 1);
     await flown(page, 'greedy', 250);
     expect(await text(page, 'phase')).toBe('Following the nectar');
-    expect(await number(page, 'mean')).toBeGreaterThan(1.4);
-    expect(await number(page, 'mean')).toBeLessThan(await number(page, 'ghost-mean') + 0.02);
+    const [mean, ghost] = await numbers(page, 'mean', 'ghost-mean');
+    expect(mean).toBeGreaterThan(1.4);
+    expect(mean).toBeLessThan(ghost! + 0.02);
     expect(await number(page, 'optimum')).toBeCloseTo(1.63, 2);
     expect(await text(page, 'solve-time')).toMatch(/^[\d,]+ ms$/);
     for (const [canvas, least] of [['#strip', 60], ['#ring', 30], ['#memory', 20],
@@ -107,10 +108,12 @@ describe('a visitor', () => {
     await flown(page, 'greedy', 500);
     expect(await number(page, 'mean')).toBeGreaterThan(1.4);
     await page.click('#pause');
-    await page.waitForTimeout(200);  // numbers are shown every 50 ms, the last ones too
-    const paused = await page.evaluate(() => document.body.dataset['steps']);
-    await page.waitForTimeout(400);
-    expect(await page.evaluate(() => document.body.dataset['steps'])).toBe(paused);
+    const shown = () => page.evaluate(() => document.body.dataset['steps']);
+    let paused = await shown();
+    await expect.poll(async () => {  // numbers are shown every 50 ms, the last ones too
+      const before = paused;
+      return (paused = await shown()) === before;
+    }, {interval: 400}).toBe(true);
     await page.click('#learn');  // goes on too, as a visitor expects who wants to see something
     await page.waitForFunction((before) => Number(document.body.dataset['steps']) < Number(before), paused);
     await flown(page, 'greedy', 10);
@@ -186,8 +189,7 @@ describe('a visitor', () => {
     expect(await text(page, 'market-gain')).toBe('0.5456');
     expect(await text(page, 'market-other-gain')).toBe('0.3282');
     await page.waitForFunction(() => Number(document.getElementById('market-steps')?.textContent) > 150, null, {timeout: 60_000});
-    const [first, learnt, best] = await Promise.all(
-      ['cost-initial', 'cost-learnt', 'cost-optimal'].map((id) => number(page, id)));
+    const [first, learnt, best] = await numbers(page, 'cost-initial', 'cost-learnt', 'cost-optimal');
     expect(learnt).toBeLessThan(first! / 2);
     expect(learnt).toBeLessThan(1.6 * best!);
     for (const chart of ['inventory', 'cost', 'trade']) {

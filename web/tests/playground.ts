@@ -15,6 +15,10 @@ export const url = pathToFileURL(file).href;
 export const text = (page: Page, id: string) => page.locator(`#${id}`).textContent();
 export const number = async (page: Page, id: string) => Number(await text(page, id));
 
+/** Several at one moment of a page that goes on. */
+export const numbers = (page: Page, ...ids: string[]) => page.evaluate(
+  (wanted) => wanted.map((id) => Number(document.getElementById(id)?.textContent)), ids);
+
 /** Waits until the bee has flown so many steps in its present way. */
 export async function flown(page: Page, flight: string, steps: number): Promise<void> {
   await page.waitForFunction(

@@ -37,11 +37,8 @@ describe('where the core cannot run', () => {
 });
 
 describe('when the core fails', () => {
-  /** Keeps the page's worker in sight, and makes long waits short. */
+  /** Keeps the page's worker in sight. */
   const watch = () => {
-    const wait = window.setTimeout.bind(window);
-    window.setTimeout = ((work: () => void, milliseconds = 0) =>
-      wait(work, milliseconds >= 10_000 ? milliseconds / 10 : milliseconds)) as typeof window.setTimeout;
     window.Worker = class extends Worker {
       constructor(address: string | URL, options?: WorkerOptions) {
         super(address, options);
@@ -63,10 +60,7 @@ describe('when the core fails', () => {
         terminate(): void {}
       } as unknown as typeof Worker;
     };
-    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => {
-      await fresh.addInitScript(watch);
-      await fresh.addInitScript(mute);
-    }});
+    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => void await fresh.addInitScript(mute)});
     await expect.poll(() => notes(page)).toContain('The core did not start (no answer for 10 seconds)');
     await flown(page, 'greedy', 50);
     expect(await page.locator('#set-units').isDisabled()).toBe(true);
@@ -97,7 +91,7 @@ describe('when the core fails', () => {
     const {page, complaints} = await open(browser, url, {before: async (fresh) => void await fresh.addInitScript(watch)});
     await flown(page, 'random', 10);
     await worker(page, 'stop');
-    await expect.poll(() => notes(page), {timeout: 10_000}).toContain('has not answered for 20 seconds');
+    await expect.poll(() => notes(page), {timeout: 60_000}).toContain('has not answered for 20 seconds');
     expect(await page.locator('#notes p').count()).toBe(1);
     expect(complaints).toEqual([]);
     await page.close();
@@ -134,7 +128,7 @@ describe('waggle play', () => {
   test.runIf(existsSync('/dev/full'))('does not serve where it cannot say so', () => {
     const full = openSync('/dev/full', 'w');
     const {status, stderr} = spawnSync(program, ['play', '--no-browser'],
-      {stdio: ['ignore', full, 'pipe'], encoding: 'utf8', timeout: 10_000});
+      {stdio: ['ignore', full, 'pipe'], encoding: 'utf8', timeout: 60_000});
     closeSync(full);
     expect(status).toBe(1);
     expect(stderr).toBe('waggle: cannot write to the standard output: No space left on device\n');
@@ -159,7 +153,7 @@ describe('waggle play', () => {
     const begin = performance.now();
     server.kill('SIGINT');
     expect(await ended).toBe(130);
-    expect(performance.now() - begin).toBeLessThan(1000);  // though a request is only half there
+    expect(performance.now() - begin).toBeLessThan(4000);  // though a request is only half there
     half.destroy();
     await page.close();
   });
