@@ -109,6 +109,35 @@ TEST_F(ActCli, ActIsToldChoicesByTheirLabelsAndVectorsByTheirNames) {
   expect_parts(two[2]["error"], {"applied", "list of 2"});
 }
 
+TEST_F(ActCli, ActTakesLabelsAsTheLogHadThem) {
+  std::string text = "sound,r,a\n";
+  for (int k = 0; k < 60; ++k) {
+    text += std::string(k * k % 7 < 3 ? "left" : "right") + "," + std::to_string(std::sin(k)) +
+            "," + std::to_string(std::cos(k * k)) + "\n";
+  }
+  const std::string model = path("labels.safetensors");
+  done("learn " + write("labels.csv", text) + " --reward r --action a --units 8 --washout 2 -o " +
+       model);
+  const std::vector<json> answers =
+      answers_of(run("act " + model + " <" +
+                     write("in",
+                           "{\"r\":1,\"sound\":\"right\"}\n{\"reset\":true}\n"
+                           "{\"r\":1,\"sound=left\":0,\"sound=right\":1}\n{\"reset\":true}\n"
+                           "{\"r\":1,\"sound\":\"left\"}\n{\"r\":1,\"sound\":\"lift\"}\n{\"r\":1}\n"
+                           "{\"r\":1,\"sound\":\"left\",\"sound=left\":1}\n")));
+  ASSERT_EQ(answers.size(), 8u);
+  EXPECT_EQ(answers[0], answers[2]);
+  EXPECT_NE(answers[0], answers[4]);
+  expect_parts(answers[5]["error"], {"sound", "no label 'lift'", "'left'"});
+  expect_parts(answers[6]["error"], {"sound=left", "missing"});
+  expect_parts(answers[7]["error"], {"'sound'", "'sound=left'", "same"});
+  const std::string csv =
+      run("act --format csv " + model + " <" + write("csv", "sound,r\nright,1\nmiddle,1\n")).out;
+  EXPECT_NE(csv.find(answers[0]["value"].dump()), std::string::npos) << csv << answers[0];
+  expect_parts(csv, {"no label 'middle'"});
+  expect_parts(done("evaluate " + model + " " + path("labels.csv")), {"60 rows", "58 judged"});
+}
+
 TEST_F(ActCli, ActRefusesOneChannelUnderTwoNames) {
   const std::string model = bee();
   const std::vector<json> answers =

@@ -31,6 +31,18 @@ double number(const std::string& cell, const std::string& name) {
   return parsed.value;
 }
 
+/// A label that is a number is the same however it is written.
+bool same_label(const std::string& a, const std::string& b) {
+  const Table::Cell left = parse_number(a), right = parse_number(b);
+  const bool numbers = left.kind == Table::Cell::Kind::number && right.kind == left.kind;
+  return a == b || (numbers && left.value == right.value);
+}
+
+std::string label_in(const nlohmann::json& json, const std::string& name) {
+  require(json.is_string() || json.is_number(), "{}: must be a label", printable(name));
+  return json.is_string() ? json.get<std::string>() : json.dump();
+}
+
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -143,6 +155,28 @@ Index ActLoop::channel(const std::string& name) const {
   return name == spec().reward_name || name == "reward" ? 0 : -1;
 }
 
+/// The channels column=label of a column of labels, one after the other; none if it is none.
+std::vector<Index> ActLoop::labels(const std::string& column) const {
+  std::vector<Index> channels;
+  for (std::size_t i = 0; i < spec().observation_names.size(); ++i) {
+    if (spec().observation_names[i].starts_with(column + "=")) {
+      channels.push_back(1 + static_cast<Index>(i));
+    }
+  }
+  return channels;
+}
+
+void ActLoop::read_label(const std::string& column, const std::string& label) {
+  std::vector<std::string> known;
+  bool found = false;
+  for (const Index channel : labels(column)) {
+    known.push_back(name_of_channel(channel).substr(column.size() + 1));
+    slot(channel) = same_label(label, known.back()) ? 1.0 : 0.0;
+    found = found || slot(channel) == 1.0;
+  }
+  if (!found) throw Error(printable(column) + ": " + missing_name("label", label, known));
+}
+
 const std::string& ActLoop::name_of_channel(Index channel) const {
   return channel == 0 ? spec().reward_name
                       : spec().observation_names[static_cast<std::size_t>(channel - 1)];
@@ -177,16 +211,23 @@ bool ActLoop::read_json(const nlohmann::json& json) {
   bool reset = false;
   told_ = false;
   std::vector<std::string> given(1 + spec().observation_names.size());  // by which key
-  const auto take = [&](Index at, const nlohmann::json& value, const std::string& key) {
+  const auto claim = [&](Index at, const std::string& key) {
     std::string& by = given[static_cast<std::size_t>(at)];
     require(by.empty(), "{} and {} are the same: give one of them", shown(by), shown(key));
     by = key;
+  };
+  const auto take = [&](Index at, const nlohmann::json& value, const std::string& key) {
+    claim(at, key);
     slot(at) = number(value, key == "observation" ? name_of_channel(at) : key);
   };
   for (const auto& [key, value] : json.items()) {
     const Index at = channel(key);
+    const std::vector<Index> labelled = labels(key);
     if (at >= 0) {
       take(at, value, key);
+    } else if (!labelled.empty()) {
+      for (const Index one : labelled) claim(one, key);
+      read_label(key, label_in(value, key));
     } else if (key == "observation") {
       const Index size = spec().observation_size();
       require(value.is_array() && static_cast<Index>(value.size()) == size,
@@ -229,9 +270,7 @@ void ActLoop::read_applied(const nlohmann::json& json) {
 
 double ActLoop::applied_json(const nlohmann::json& json) const {
   if (json_labels_.empty()) return number(json, "applied");
-  require(json.is_string() || json.is_number(), "applied: must be one of {}",
-          listed(spec().choice_names));
-  const std::string label = json.is_string() ? json.get<std::string>() : json.dump();
+  const std::string label = label_in(json, "applied");
   const std::optional<double> found = choice(label);
   if (!found) {
     throw Error("applied: " + missing_name("choice", label, spec().choice_names));
@@ -251,11 +290,13 @@ std::string ActLoop::header(const std::vector<std::string>& names) {
     order.push_back(next);
   }
   for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
-    if (std::find(order.begin(), order.end(), Place{Place::Kind::percept, i}) == order.end()) {
-      throw Error(missing_name("column", name_of_channel(i), names));
-    }
+    const bool there = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return channel(name) == i || name_of_channel(i).starts_with(name + "=");
+    });
+    if (!there) throw Error(missing_name("column", name_of_channel(i), names));
   }
   order_ = order;
+  header_ = names;
   std::string text;
   for (const std::string& name : spec().action_names) text += csv_cell(name) + ",";
   return text + (model_.has_confidence() ? "value,standard_error" : "value");
@@ -264,6 +305,8 @@ std::string ActLoop::header(const std::vector<std::string>& names) {
 ActLoop::Place ActLoop::place(const std::string& name) const {
   const Index at = channel(name);
   if (at >= 0) return {Place::Kind::percept, at};
+  const std::vector<Index> labelled = labels(name);
+  if (!labelled.empty()) return {Place::Kind::label, labelled.front()};
   const std::vector<std::string>& actions = spec().action_names;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     if (name == "applied_" + actions[i] || (actions.size() == 1 && name == "applied")) {
@@ -286,6 +329,7 @@ void ActLoop::read_csv(const std::vector<std::string>& cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Index at = order[i].index;
     if (order[i].kind == Place::Kind::percept) slot(at) = number(cells[i], name_of_channel(at));
+    if (order[i].kind == Place::Kind::label) read_label(header_[i], cells[i]);
     if (order[i].kind != Place::Kind::applied || cells[i].empty()) continue;  // as answered
     told_ = true;
     applied_[at] = applied_cell(cells[i]);
@@ -299,15 +343,10 @@ double ActLoop::applied_cell(const std::string& cell) const {
   return *found;
 }
 
-/// The choice of a label, which is the same number if it is a number.
 std::optional<double> ActLoop::choice(const std::string& label) const {
   const std::vector<std::string>& names = spec().choice_names;
-  const Table::Cell wanted = parse_number(label);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const Table::Cell known = parse_number(names[i]);
-    const bool equal = wanted.kind == Table::Cell::Kind::number && known.kind == wanted.kind &&
-                       known.value == wanted.value;
-    if (equal || names[i] == label) return static_cast<double>(i);
+    if (same_label(label, names[i])) return static_cast<double>(i);
   }
   return std::nullopt;
 }

@@ -22,9 +22,10 @@ class ActLoop {
   std::string answer_csv(const std::string& line);
 
  private:
-  /// What a number read is: 0 the reward, 1 + i observation i; or number i of what was applied.
+  /// What a cell read is: number 0 the reward, 1 + i observation i; the label of observations from
+  /// i on; or number i of what was applied.
   struct Place {
-    enum class Kind { none, percept, applied };
+    enum class Kind { none, percept, label, applied };
     Kind kind = Kind::none;
     Eigen::Index index = 0;
 
@@ -37,6 +38,8 @@ class ActLoop {
   double error_of_value() const { return model_.standard_error(policy_.state()); }
 
   Eigen::Index channel(const std::string& name) const;
+  std::vector<Eigen::Index> labels(const std::string& column) const;
+  void read_label(const std::string& column, const std::string& label);
   const std::string& name_of_channel(Eigen::Index channel) const;
   double& slot(Eigen::Index channel);
   std::string far_outside() const;
@@ -64,7 +67,8 @@ class ActLoop {
   std::uint64_t step_ = 0;   // since the episode began
   std::vector<std::string> json_labels_;
   bool first_line_ = true;
-  std::vector<Place> order_;  // of the columns, if a header said so
+  std::vector<Place> order_;  // of the columns, if a header said so, which is
+  std::vector<std::string> header_;
 };
 
 }  // namespace waggle::app

@@ -45,6 +45,7 @@ struct LearnCommand {
   std::string reward;
   std::vector<std::string> actions;
   std::vector<std::string> observe;
+  std::vector<std::string> labelled;
   bool observe_nothing = false;
   std::vector<double> action_bounds;
   std::vector<std::string> choices;
@@ -75,6 +76,7 @@ LogOptions LearnCommand::log_options(Index washout) const {
   options.reward = reward;
   options.actions = actions;
   if (!observe.empty() || observe_nothing) options.observations = observe;
+  options.labelled = labelled;
   options.episode = episode;
   options.terminated = terminated;
   options.truncated = truncated;
@@ -101,6 +103,7 @@ ordered_json LearnCommand::configuration(const FitOptions& options) const {
   all["reward"] = reward;
   all["action"] = actions;
   if (!observe.empty()) all["observe"] = observe;
+  if (!labelled.empty()) all["labelled"] = labelled;
   all["observe-nothing"] = observe_nothing;
   all["no-reward-input"] = no_reward_input;
   if (!action_bounds.empty()) all["action-bounds"] = action_bounds;
@@ -304,6 +307,9 @@ void add_learn(CLI::App& app) {
       ->delimiter(',');
   take_list(command->add_option("--observe", options->observe,
                                 "columns observed: a,b. Not given: all that are nothing else"))
+      ->delimiter(',');
+  take_list(command->add_option("--labelled", options->labelled,
+                                "columns observed whose numbers are labels; text always is"))
       ->delimiter(',');
   command->add_flag("--observe-nothing", options->observe_nothing,
                     "the reward is all there is to see");

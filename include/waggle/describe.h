@@ -270,6 +270,7 @@ void describe(Visitor& v, LogOptions& o) {
   v("reward", o.reward, "column of the reward");
   v("actions", o.actions, "columns of the action");
   v("observations", o.observations, "columns observed; not given: all that are nothing else");
+  v("labelled", o.labelled, "of these, whose numbers are labels");
   v("episode", o.episode, "column whose change starts an episode");
   v("terminated", o.terminated, "column of rows that end the process");
   v("truncated", o.truncated, "column of rows that end the record");

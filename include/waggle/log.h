@@ -26,8 +26,12 @@ struct LogOptions {
   std::string reward = "reward";
   /// A name that is no column but has name_0, name_1, … stands for all of these.
   std::vector<std::string> actions = {"action"};
-  /// Not given: every column that is nothing else.
+  /// Not given: every column that is nothing else. A column of texts, at most 64 different ones, is
+  /// read as one channel for each: column=label, which is 1 or 0. Named one by one, these are the
+  /// labels that there are.
   std::optional<std::vector<std::string>> observations = std::nullopt;
+  /// Those of them whose numbers are labels, too.
+  std::vector<std::string> labelled = {};
 
   /// Optional columns. A new episode starts where `episode` changes, after a row that is
   /// `terminated` or `truncated` (1 or true), and with every file. Empty: not looked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 
 import numpy as np
@@ -108,6 +109,34 @@ def test_actions_that_are_words(tmp_path):
         actions, _ = controller.predict(np.zeros((3, 1)))
         assert set(actions) <= {"off", "on"}
         assert controller.summary["fit"] == controllers[0].summary["fit"]
+
+
+def test_observations_that_are_words():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    columns = {
+        "sound": rng.choice(["left", "right"], 200).tolist(),
+        "mode": rng.choice([1, 3], 200),
+        "reward": rng.normal(size=200),
+        "action": rng.choice([0, 1], 200),
+    }
+    frame = pandas.DataFrame(columns)
+    asked = {"reward_input": False, "labelled": ["mode"], **SMALL}
+    controllers = [
+        waggle.learn_log(data, **asked)
+        for data in (columns, frame, frame.astype({"sound": "category"}))
+    ]
+    names = controllers[0].summary["environment"]["observation_names"]
+    assert names == ["sound=left", "sound=right", "mode=1", "mode=3"]
+    for controller in controllers:
+        _, state = controller.predict({"sound": "right", "mode": 1})
+        _, same = controller.predict(np.array([0.0, 1.0, 1.0, 0.0]))
+        _, other = controller.predict({"sound": "left", "mode": 1})
+        assert pickle.dumps(same) == pickle.dumps(state) != pickle.dumps(other)
+    with pytest.raises(waggle.Error, match="'middle': must be one of left, right"):
+        controllers[0].predict({"sound": "middle", "mode": 1})
+    with pytest.raises(waggle.Error, match="has no 'mode=1'"):
+        controllers[0].predict({"sound": "left"})
 
 
 def test_actions_that_are_few_numbers_come_out_as_they_were():

@@ -137,10 +137,7 @@ class Controller:
     def _flatten(self, observation: Any) -> tuple[np.ndarray, bool]:
         names = self.summary["environment"]["observation_names"]
         if isinstance(observation, Mapping) and self._observation["kind"] != "dict":
-            missing = [name for name in names if name not in observation]
-            if missing:
-                raise Error(f"the observation has no {missing[0]!r}; must have {', '.join(names)}")
-            observation = np.array([float(observation[name]) for name in names])
+            observation = _spaces.by_name(observation, names)
         count = _spaces.batch_of(self._observation, observation)
         rows = np.empty((1 if count is None else count, self._size))
         self._write(observation, rows)

@@ -80,6 +80,7 @@ def learn_log(
     reward: str = "reward",
     action: str | Sequence[str] = "action",
     observe: Sequence[str] | None = None,
+    labelled: Sequence[str] = (),
     episode: str | None = "episode",
     terminated: str | None = "terminated",
     truncated: str | None = "truncated",
@@ -99,7 +100,8 @@ def learn_log(
     the path (or paths, or pattern) of CSV, NumPy or Minari files, which may be larger than memory.
     Row k holds the reward and the observations seen at step k and the action then chosen.
 
-    `reward`, `action` and `observe` name columns; observations are all others unless named. A new
+    `reward`, `action` and `observe` name columns; observations are all others unless named. Texts,
+    and the numbers of columns in `labelled`, are labels: one channel, `column=label`, for each. A new
     episode starts where the column `episode` changes and after rows that are `terminated` or
     `truncated`, where there are such columns. An action is a choice if it is text or takes few whole
     numbers (`kind`: "automatic", "discrete" or "continuous"; `choices`: all of them in order), else
@@ -118,6 +120,7 @@ def learn_log(
             "reward": reward,
             "actions": [action] if isinstance(action, str) else [str(name) for name in action],
             "observations": None if observe is None else [str(name) for name in observe],
+            "labelled": [str(name) for name in labelled],
             "episode": episode or "",
             "terminated": terminated or "",
             "truncated": truncated or "",

@@ -44,7 +44,15 @@ def _reading(asked: dict[str, Any]) -> dict[str, Any]:
     """LogOptions, as the library names them."""
     reading = {
         key: asked[key]
-        for key in ("reward", "actions", "episode", "terminated", "truncated", "action_kind")
+        for key in (
+            "reward",
+            "actions",
+            "labelled",
+            "episode",
+            "terminated",
+            "truncated",
+            "action_kind",
+        )
     }
     if asked["observations"] is not None:
         reading["observations"] = asked["observations"]

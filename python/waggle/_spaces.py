@@ -7,7 +7,7 @@ observations of that space when it is loaded where Gymnasium is not installed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,35 @@ def check(space: Any) -> dict[str, Any]:
     if not good(space, 0):
         raise Error("the model's interface is damaged: its spaces are not to be understood")
     return space
+
+
+def _same_label(value: Any, label: str) -> bool:
+    try:
+        return str(value) == label or float(value) == float(label)
+    except ValueError:
+        return False
+
+
+def by_name(observation: Mapping[str, Any], names: list[str]) -> np.ndarray:
+    """The channels of an observation that is given by names of a log's columns."""
+    numbers = np.zeros(len(names))
+    known: dict[str, list[str]] = {}  # the labels of a column
+    for i, name in enumerate(names):
+        places = [
+            at for at, letter in enumerate(name) if letter == "=" and name[:at] in observation
+        ]
+        if name in observation:
+            numbers[i] = float(observation[name])
+        elif places:
+            column, label = name[: places[0]], name[places[0] + 1 :]
+            numbers[i] = _same_label(observation[column], label)
+            known.setdefault(column, []).append(label)
+        else:
+            raise Error(f"the observation has no {name!r}; must have {', '.join(names)}")
+    for column, labels in known.items():
+        if not any(_same_label(observation[column], label) for label in labels):
+            raise Error(f"{column} = {observation[column]!r}: must be one of {', '.join(labels)}")
+    return numbers
 
 
 def _one_hot(value: Any, n: int, start: int, name: str, out: np.ndarray) -> None:

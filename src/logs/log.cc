@@ -11,6 +11,7 @@
 #include "logs/columns_table.h"
 #include "logs/log_actions.h"
 #include "logs/log_columns.h"
+#include "logs/log_observations.h"
 #include "logs/table.h"
 
 namespace waggle {
@@ -45,6 +46,9 @@ void LogOptions::validate() const {
   if (observations) {
     for (const std::string& name : *observations) take(name, "observations");
   }
+  const std::unordered_set<std::string> labels(labelled.begin(), labelled.end());
+  require(labels.size() == labelled.size() && !labels.contains(""),
+          "labelled: {} must be distinct and not empty", listed(labelled));
   if (!episode.empty()) take(episode, "episode");
   if (!terminated.empty()) take(terminated, "terminated");
   if (!truncated.empty()) take(truncated, "truncated");
@@ -113,12 +117,13 @@ class Log::Reader {
     table_ = open_table_(table_path_);
     names_ = find_names(options_, table_->columns());
     actions_.emplace(options_, names_.actions);
+    observations_.emplace(options_, names_);
     survey();
     spec_.name = files_[0].filename().string();
     spec_.actions = actions_->space();
     spec_.action_names = names_.actions;
     spec_.choice_names = actions_->labels();
-    spec_.observation_names = names_.observations;
+    spec_.observation_names = observations_->names();
     spec_.reward_name = options_.reward;
     spec_.reward_is_input = options_.reward_is_input;
   }
@@ -174,10 +179,9 @@ class Log::Reader {
     columns_ = find_columns(options_, names_, table_->columns(), table_path_.string());
     table_->use(columns_.all());
     rows_in_file_ = 0;
-    const auto size = [](const auto& columns) { return static_cast<Index>(columns.size()); };
     for (Row* row : {&row_, &ahead_}) {
-      row->action.resize(size(columns_.actions));
-      row->observation.resize(size(columns_.observations));
+      row->action.resize(std::ssize(columns_.actions));
+      row->observation.resize(std::ssize(observations_->names()));
     }
   }
 
@@ -201,10 +205,12 @@ class Log::Reader {
             "'{}': the reward {} is {} in every row: there is nothing to learn from it", path,
             shown(options_.reward), first_reward);
     actions_->settle();
+    observations_->settle();
   }
 
-  /// Reads the next row into ahead_, its action only if told to; false after the last.
-  bool fetch(bool with_action) {
+  /// Reads the next row into ahead_, or surveys its actions and observations as long as it is not
+  /// settled what they are; false after the last.
+  bool fetch(bool settled) {
     while (!table_->next()) {
       require(rows_in_file_ > 0, "'{}': the log is empty: it has no rows", table_path_.string());
       if (file_ + 1 == files_.size()) return false;
@@ -215,8 +221,10 @@ class Log::Reader {
     ahead_.starts = rows_in_file_ == 0;
     ++rows_in_file_;
     ahead_.reward = table.number(columns_.reward);
-    for (std::size_t i = 0; i < columns_.observations.size(); ++i) {
-      ahead_.observation[static_cast<Index>(i)] = observation(columns_.observations[i]);
+    if (settled) {
+      observations_->read(table, columns_.observations, ahead_.observation);
+    } else {
+      observations_->survey(table, columns_.observations);
     }
     const bool terminated = columns_.terminated && table.flag(*columns_.terminated);
     const bool truncated = columns_.truncated && table.flag(*columns_.truncated);
@@ -231,7 +239,7 @@ class Log::Reader {
         episode_ = episode;
       }
     }
-    if (with_action) {
+    if (settled) {
       actions_->read(table, columns_.actions, terminated, ahead_.action);
     } else if (!terminated) {
       actions_->survey(table, columns_.actions);
@@ -239,21 +247,12 @@ class Log::Reader {
     return true;
   }
 
-  double observation(std::size_t column) const {
-    const Table::Cell cell = table_->cell(column);
-    if (cell.kind == Table::Cell::Kind::text && !options_.observations) {
-      throw Error(
-          fmt::format("{}: {} is not a number; to leave this column out, name the others as {}",
-                      table_->cell_name(column), shown(table_->text(column)), "observations"));
-    }
-    return table_->number(column);
-  }
-
   LogOptions options_;
   std::vector<std::filesystem::path> files_;
   Open open_table_;
   LogNames names_;
   std::optional<LogActions> actions_;
+  std::optional<LogObservations> observations_;
   Index rows_ = 0;
   Index episodes_ = 0;
 

@@ -27,6 +27,27 @@ std::size_t must_find(const std::vector<std::string>& columns, const std::string
   return *found;
 }
 
+/// Adds an observation that was named: a column, or one of the labels of a column.
+void add_observation(const std::string& name, const std::vector<std::string>& columns,
+                     LogNames& names) {
+  std::string column = name, label;
+  for (std::size_t at = name.find('='); !find(columns, name) && at != std::string::npos;
+       at = name.find('=', at + 1)) {
+    if (!find(columns, name.substr(0, at))) continue;
+    column = name.substr(0, at);
+    label = name.substr(at + 1);
+    break;
+  }
+  auto& known = names.observations;
+  if (label.empty() || known.empty() || known.back() != column) {
+    require(std::find(known.begin(), known.end(), column) == known.end(),
+            "observations: {} must stand with the other labels of its column", shown(name));
+    known.push_back(column);
+    names.labels.emplace_back();
+  }
+  if (!label.empty()) names.labels.back().push_back(label);
+}
+
 }  // namespace
 
 std::vector<fs::path> expand_patterns(const std::vector<std::string>& files) {
@@ -73,7 +94,7 @@ LogNames find_names(const LogOptions& options, const std::vector<std::string>& c
     }
   }
   if (options.observations) {
-    names.observations = *options.observations;
+    for (const std::string& name : *options.observations) add_observation(name, columns, names);
     return names;
   }
   std::unordered_set<std::string> taken(names.actions.begin(), names.actions.end());
@@ -81,6 +102,7 @@ LogNames find_names(const LogOptions& options, const std::vector<std::string>& c
   for (const std::string& column : columns) {
     if (!taken.contains(column)) names.observations.push_back(column);
   }
+  names.labels.resize(names.observations.size());
   return names;
 }
 

@@ -19,6 +19,7 @@ std::vector<std::filesystem::path> expand_patterns(const std::vector<std::string
 struct LogNames {
   std::vector<std::string> actions;
   std::vector<std::string> observations;
+  std::vector<std::vector<std::string>> labels;  ///< of each observation, where they are given
 };
 
 /// Where these are in one file.
@@ -34,7 +35,8 @@ struct LogColumns {
 };
 
 /// Finds the names in the columns of a log's first file: those of action vectors, and of the
-/// observations if they are not named one by one.
+/// observations if they are not named one by one. An observation "column=label" that is no column
+/// is one of that column's labels; they must stand together.
 LogNames find_names(const LogOptions& options, const std::vector<std::string>& columns);
 
 /// Finds the columns in any file. Throws Error if one is missing, or, if the observations were not

@@ -311,7 +311,8 @@ TEST_F(LogFile, BadInputIsNamed) {
                    "column '", "1e200' is too large");
   }
   expect_refused("reward,action,x\n1,,3\n", {}, "row 1", "'action'", "empty");
-  expect_refused("reward,action,time\n1,0.5,12:30\n", {}, "'12:30' is not a number", "leave");
+  expect_refused("reward,action,time\n1,0.5,12:30\n2,0.6,12:31\n", {}, "'12:30'", "in every row",
+                 "leave");
   expect_refused("reward,action,terminated\n1,0.5,2\n", {}, "'terminated'", "0, 1, true or false");
   expect_refused("reward,action,episode\n1,0.5,\n", {}, "'episode'", "empty");
   expect_refused("reward,action,terminated\n1,0,1\n2,0,1\n", {}, "all are terminated");
