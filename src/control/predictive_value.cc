@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "linalg/dense.h"
 #include "prediction/foresight.h"
+#include "prediction/history_carry.h"
 #include "reservoir/kernels.h"
 
 namespace waggle {
@@ -22,97 +24,114 @@ class PredictiveValue final : public ActionValue {
       : owner_(std::move(owner)),
         network_(network),
         channels_(network.channels()),
-        memory_(VectorXd::Zero(network.memory().size())),
-        known_(VectorXd::Zero(network.inputs())),
         reward_slopes_(VectorXd::Zero(channels_)),
         slopes_(VectorXd::Zero(channels_)),
         form_(MatrixXd::Zero(1 + channels_, 1 + channels_)),
         features_(MatrixXd::Zero(network.features(), 1)) {
-    Index units = 0;
     Index after = 0;
     Index bends = 0;
     for (const PredictiveHead& head : network.heads()) {
       foresights_.emplace_back(head);
-      units += head.value.size();
+      units_ += head.value.size();
       after += head.after();
       forms_.emplace_back(MatrixXd::Zero(head.squared, head.squared));
       formed_.emplace_back(MatrixXd::Zero(head.squared, 1 + channels_));
       bends += head.knots.cols();
     }
     // All heads' features stand in one line, with room for the bends of the reward model.
-    base_.setZero(units + bends);
-    directions_.setZero(units + bends, channels_);
-    bend_weights_.setZero(units + bends);
-    shifted_ = base_;
-    affine_.setZero(after, 1 + channels_);
+    lines_.setZero(units_ + bends, 1 + channels_);
+    affines_.setZero(after, 1 + channels_);
+    bend_weights_.setZero(units_ + bends);
+    shifted_ = bend_weights_;
     after_.setZero(after);
-    units_ = units;
-    maximiser_ = std::make_unique<PiecewiseLinearMaximiser>(units + bends);
+    place(1);
+    maximiser_ = std::make_unique<PiecewiseLinearMaximiser>(units_ + bends);
   }
 
   void set_weights(const Ref<const VectorXd>& weights) override {
     weights_ = weights;
+    Index unit = 0;
     Index feature = 1;
     for (std::size_t i = 0; i < forms_.size(); ++i) {
       const PredictiveHead& head = network_.heads()[i];
+      const Index n = head.value.size();
+      bend_weights_.segment(unit, n) = weights.segment(feature + 1 + head.after(), n);
+      unit += n;
       feature += head.features();
       forms_[i] = head.form(weights.segment(feature - head.products(), head.products()));
     }
   }
 
   void prepare(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z) override {
-    known_ = z;
-    const HistoryMemory& memory = network_.memory();
-    known_.segment(memory.layout().action_offset(), channels_) =
-        x.segment(memory.size(), channels_);
-    memory.step(x.head(memory.size()), known_, memory_);
-    constant_ = 0.0;
-    slopes_.setZero();
-    reward_slopes_.setZero();
-    form_.setZero();
-    Index unit = 0;
+    place(1);
+    known_.col(0) = z;
+    known_.col(0).segment(memory().layout().action_offset(), channels_) =
+        x.segment(memory().size(), channels_);
+    memory().step(x.head(memory().size()), known_.col(0), memories_.col(0));
     Index row = 0;
-    Index feature = 1;
+    Index unit = 0;
+    for (std::size_t k = 0; k < foresights_.size(); ++k) {
+      const PredictiveHead& head = network_.heads()[k];
+      auto affine = affines_.middleRows(row, head.after());
+      foresights_[k].after_memory(memories_.col(0), affine);
+      const Index n = head.value.size();
+      for (Index i = 0; i <= channels_; ++i) {
+        auto line = lines_.col(i).segment(unit, n);
+        if (i == 0) {
+          line = head.value.offsets;
+        } else {
+          line.setZero();
+        }
+        after_.head(head.after()) = affine.col(i);
+        kernels::add_product(head.value.directions.data(), n, head.after(), after_.data(),
+                             line.data());
+      }
+      row += head.after();
+      unit += n;
+    }
+    combine();
+  }
+
+  void prepare_all(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z) override {
+    const Index count = x.cols();
+    const Index n = memory().size();
+    const Index units = memory().network().units();
+    place(count);
+    known_ = z;
+    known_.middleRows(memory().layout().action_offset(), channels_) = x.middleRows(n, channels_);
+    memory().network().preactivations(x.topRows(units), known_, memories_.topRows(units));
+    for (Index j = 0; j < count; ++j) {
+      memory().network().activate(x.col(j).head(units), memories_.col(j).head(units));
+      carry(memory(), x.col(j).head(n), memories_.col(j));
+    }
+    Index row = 0;
+    Index unit = 0;
     for (std::size_t i = 0; i < foresights_.size(); ++i) {
       const PredictiveHead& head = network_.heads()[i];
-      const Index q = head.after();
-      const Index n = head.value.size();
-      auto affine = affine_.middleRows(row, q);
-      foresights_[i].after_memory(memory_, affine);
-      const auto add_directions = [&](const auto& u, auto out) {
-        after_.head(q) = u;
-        kernels::add_product(head.value.directions.data(), n, q, after_.data(), out.data());
-      };
-      base_.segment(unit, n) = head.value.offsets;
-      add_directions(affine.col(0), base_.segment(unit, n));
-      for (Index channel = 0; channel < channels_; ++channel) {
-        auto direction = directions_.col(channel).segment(unit, n);
-        direction.setZero();
-        add_directions(affine.col(1 + channel), direction);
-      }
-      bend_weights_.segment(unit, n) = weights_.segment(feature + 1 + q, n);
-      const auto straight = weights_.segment(feature + 1, q);
-      constant_ += weights_[feature] + straight.dot(affine.col(0));
-      slopes_.noalias() += affine.rightCols(channels_).transpose() * straight;
-      formed_[i].noalias() = forms_[i] * affine.topRows(head.squared);
-      form_.noalias() += affine.topRows(head.squared).transpose() * formed_[i];
-      if (head.reward.size() > 0) reward_slopes_.noalias() += head.reward * memory_;
-      unit += n;
-      row += q;
-      feature += head.features();
+      auto affines = affines_.middleRows(row, head.after());
+      foresights_[i].after_memories(memories_, affines);
+      auto lines = lines_.middleRows(unit, head.value.size());
+      lines.leftCols(count).colwise() = head.value.offsets;
+      lines.rightCols(channels_ * count).setZero();
+      linalg::add_product(head.value.directions, affines, lines);
+      row += head.after();
+      unit += head.value.size();
     }
-    reward_slopes_ /= static_cast<double>(foresights_.size());
-    constant_ += form_(0, 0);
-    slopes_ += 2.0 * form_.col(0).tail(channels_);
+  }
+
+  void select(Index column) override {
+    history_ = column;
+    combine();
   }
 
   void step(const Ref<const VectorXd>& channels, Ref<VectorXd> next) override {
-    const Index n = memory_.size();
-    next.head(n) = memory_;
+    const Index n = memory().size();
+    next.head(n) = memories_.col(history_);
     next.segment(n, channels_) = channels;
-    auto u = next.segment(n + channels_, affine_.rows());
-    u = affine_.col(0);
-    u.noalias() += affine_.rightCols(channels_) * channels;
+    auto u = next.segment(n + channels_, affines_.rows());
+    const Columns affine = of_history(affines_);
+    u = affine.col(0);
+    u.noalias() += affine.rightCols(channels_) * channels;
     next[next.size() - 1] = reward(channels);
   }
 
@@ -122,10 +141,12 @@ class PredictiveValue final : public ActionValue {
   }
 
   double at(const Ref<const VectorXd>& channels) override {
-    shifted_.head(units_) = base_.head(units_);
+    const Columns lines = of_history(lines_);
+    shifted_.head(units_) = lines.col(0).head(units_);
     for (Index i = 0; i < channels_; ++i) {
-      if (channels[i] != 0.0)
-        shifted_.head(units_) += directions_.col(i).head(units_) * channels[i];
+      if (channels[i] != 0.0) {
+        shifted_.head(units_) += lines.col(1 + i).head(units_) * channels[i];
+      }
     }
     double bowl = 0.0;
     for (Index i = 0; i < channels_; ++i) {
@@ -141,13 +162,14 @@ class PredictiveValue final : public ActionValue {
 
   Maximum maximise_along(Index channel, const VectorXd& channels, double lower, double upper,
                          double half_width) override {
+    Columns lines = of_history(lines_);
     VectorXd& b = shifted_;
-    b.head(units_) = base_.head(units_);
+    b.head(units_) = lines.col(0).head(units_);
     double constant = constant_;
     double slope = slopes_[channel] + weights_[0] * reward_slopes_[channel];
     for (Index i = 0; i < channels_; ++i) {
       if (i == channel || channels[i] == 0.0) continue;
-      b.head(units_) += directions_.col(i).head(units_) * channels[i];
+      b.head(units_) += lines.col(1 + i).head(units_) * channels[i];
       constant += slopes_[i] * channels[i];
       slope += 2.0 * form_(1 + i, 1 + channel) * channels[i];
       for (Index j = 0; j < channels_; ++j) {
@@ -156,7 +178,7 @@ class PredictiveValue final : public ActionValue {
     }
     // The reward model's own bends in this channel follow the features'.
     const auto heads = static_cast<double>(network_.heads().size());
-    auto c = directions_.col(channel);
+    auto c = lines.col(1 + channel);
     Index unit = units_;
     double others = 0.0;
     for (const PredictiveHead& head : network_.heads()) {
@@ -182,6 +204,52 @@ class PredictiveValue final : public ActionValue {
   }
 
  private:
+  using Columns = Eigen::Map<MatrixXd, 0, Eigen::OuterStride<>>;
+
+  const HistoryMemory& memory() const { return network_.memory(); }
+
+  /// Room for so many histories, the first of which is looked at.
+  void place(Index count) {
+    history_ = 0;
+    count_ = count;
+    memories_.resize(memory().size(), count);
+    known_.resize(network_.inputs(), count);
+    lines_.resize(lines_.rows(), (1 + channels_) * count);
+    affines_.resize(affines_.rows(), (1 + channels_) * count);
+  }
+
+  /// The columns of the history looked at: one for the constant and one for each channel.
+  Columns of_history(MatrixXd& all) const {
+    return {all.data() + history_ * all.rows(), all.rows(), 1 + channels_,
+            Eigen::OuterStride<>(count_ * all.rows())};
+  }
+
+  /// What all heads together say of the history looked at: the part of Q that does not bend.
+  void combine() {
+    const Columns affines = of_history(affines_);
+    constant_ = 0.0;
+    slopes_.setZero();
+    reward_slopes_.setZero();
+    form_.setZero();
+    Index row = 0;
+    Index feature = 1;
+    for (std::size_t i = 0; i < forms_.size(); ++i) {
+      const PredictiveHead& head = network_.heads()[i];
+      const auto affine = affines.middleRows(row, head.after());
+      const auto straight = weights_.segment(feature + 1, head.after());
+      constant_ += weights_[feature] + straight.dot(affine.col(0));
+      slopes_.noalias() += affine.rightCols(channels_).transpose() * straight;
+      formed_[i].noalias() = forms_[i] * affine.topRows(head.squared);
+      form_.noalias() += affine.topRows(head.squared).transpose() * formed_[i];
+      if (head.reward.size() > 0) reward_slopes_.noalias() += head.reward * memories_.col(history_);
+      row += head.after();
+      feature += head.features();
+    }
+    reward_slopes_ /= static_cast<double>(forms_.size());
+    constant_ += form_(0, 0);
+    slopes_ += 2.0 * form_.col(0).tail(channels_);
+  }
+
   /// Σ bends max(v − knots, 0) of a head, but for one channel.
   static double bent(const PredictiveHead& head, const Ref<const VectorXd>& v, Index without) {
     double sum = 0.0;
@@ -203,18 +271,25 @@ class PredictiveValue final : public ActionValue {
   const PredictiveNetwork& network_;
   Index channels_;
   Index units_ = 0;  // of all heads' features
-  VectorXd weights_;
-  VectorXd memory_, known_;
+  VectorXd weights_, bend_weights_;
+  std::vector<Foresight> foresights_;
+
+  // Of all histories prepared together. The columns of lines_ and affines_ are those of the
+  // constant for all of them, then those of the first channel for all, …
+  Index count_ = 1;
+  Index history_ = 0;  // that is looked at
+  MatrixXd memories_, known_;
+  MatrixXd lines_;    // Vu + b of all heads
+  MatrixXd affines_;  // u of all heads
+
+  // Of the one that is looked at.
   VectorXd reward_slopes_, slopes_;
   double constant_ = 0.0;
   MatrixXd form_;                         // the quadratic part is (1, v)ᵀ form (1, v)
   std::vector<MatrixXd> forms_, formed_;  // of each head: S, and S u
   MatrixXd features_;
-  std::vector<Foresight> foresights_;
-  VectorXd base_, shifted_, bend_weights_;
-  MatrixXd directions_;
-  MatrixXd affine_;  // u of all heads as affine functions of the action
-  VectorXd after_;   // one of its columns for one head
+  VectorXd shifted_;
+  VectorXd after_;  // one column of u for one head
   std::unique_ptr<PiecewiseLinearMaximiser> maximiser_;
 };
 

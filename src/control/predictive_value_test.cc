@@ -259,5 +259,46 @@ TEST(PredictiveValue, TheSearchFindsTheBestAction) {
       });
 }
 
+/// Three histories prepared together, looked at in any order, are as one by one; and one alone
+/// again after them.
+TEST(PredictiveValue, SeveralHistoriesAreAsOneByOne) {
+  for (const ActionSpace& actions : spaces()) {
+    for (const bool reward : {false, true}) {
+      const Controller controller = random_controller(actions, reward, true);
+      ActionSearch together(controller), alone(controller);
+      RandomNumbers numbers(6);
+      const Index units = controller.reservoir->units();
+      const Index n = controller.predictive()->memory().size();
+      MatrixXd x = MatrixXd::Zero(units, 3);  // the third begins an episode
+      for (Index j = 0; j < 2; ++j) {
+        x.col(j).head(n + controller.layout.action_channels()) =
+            numbers.vector(n + controller.layout.action_channels());
+      }
+      const VectorXd rewards = numbers.vector(3);
+      const MatrixXd observations = numbers.matrix(2, 3);
+      together.prepare_all(x, rewards, observations);
+      const auto expect_same = [&](Index j) {
+        Draws draws = Random(5).at(Purpose::user), own = draws;
+        VectorXd action(actions.size()), expected(actions.size());
+        VectorXd next(units), expected_next(units);
+        const double value = together.maximise(draws, action);
+        alone.prepare(x.col(j), rewards[j], observations.col(j));
+        const double expected_value = alone.maximise(own, expected);
+        EXPECT_NEAR(value, expected_value, near(expected_value));
+        EXPECT_LT((action - expected).norm(), 1e-9);
+        together.apply(action, next);
+        alone.apply(action, expected_next);
+        EXPECT_LT((next - expected_next).norm(), 1e-9 * (1.0 + expected_next.norm()));
+      };
+      for (const Index j : {1, 2, 0, 1}) {
+        together.select(j);
+        expect_same(j);
+      }
+      together.prepare(x.col(0), rewards[0], observations.col(0));
+      expect_same(0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace waggle

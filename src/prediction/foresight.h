@@ -19,12 +19,16 @@ class Foresight {
 
   /// u as an affine function of the action: columns u_0, u_1 … u_c with u = u_0 + Σ v_i u_i.
   void after_memory(const Eigen::Ref<const Eigen::VectorXd>& m, Eigen::Ref<Eigen::MatrixXd> out);
+  /// The same for every column of m: u_0 of all in the first columns, then u_1 of all, … Allocates
+  /// only where there are more of them than before.
+  void after_memories(const Eigen::Ref<const Eigen::MatrixXd>& m, Eigen::Ref<Eigen::MatrixXd> out);
   /// The same from s.
   void after_state(const Eigen::Ref<const Eigen::VectorXd>& s, Eigen::Ref<Eigen::MatrixXd> out);
 
  private:
   const PredictiveHead& head_;
   Eigen::VectorXd first_, layer_, state_, dynamics_;
+  Eigen::MatrixXd firsts_, layers_, states_, all_dynamics_;
 };
 
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <waggle/history.h>
 
 #include "core/check.h"
+#include "prediction/history_carry.h"
 
 namespace waggle {
 
@@ -41,25 +42,33 @@ HistoryMemory::HistoryMemory(EchoStateNetwork network, const InputLayout& layout
 void HistoryMemory::step(const Ref<const VectorXd>& m, const Ref<const VectorXd>& z,
                          Ref<VectorXd> next) const {
   const Index units = network_.units();
-  const Index inputs = layout_.size();
   network_.step(m.head(units), z, next.head(units));
+  carry(*this, m, next);
+}
+
+void carry(const HistoryMemory& memory, const Ref<const VectorXd>& m, Ref<VectorXd> next) {
+  const Index units = memory.network().units();
+  const Index inputs = memory.layout().size();
+  const Index frames = memory.frames();
   // The inputs before this one are still in m.
-  shift(m.segment(units, frames_ * inputs), m.segment(input_offset(), inputs),
-        next.segment(units, frames_ * inputs));
-  const Index width = seen_size();
-  if (seen_ > 0) {
+  shift(m.segment(units, frames * inputs), m.segment(memory.input_offset(), inputs),
+        next.segment(units, frames * inputs));
+  const Index width = memory.seen_size();
+  const Index seen = memory.seen();
+  if (seen > 0) {
     // What leaves the frames enters here.
-    const Index newest = frames_ > 0 ? units + (frames_ - 1) * inputs : input_offset();
-    auto line = next.segment(seen_offset_, seen_ * width);
-    line.tail((seen_ - 1) * width) = m.segment(seen_offset_, (seen_ - 1) * width);
-    for (Index i = 0; i < width; ++i) line[i] = m[newest + seen_channel(i)];
+    const Index newest = frames > 0 ? units + (frames - 1) * inputs : memory.input_offset();
+    auto line = next.segment(memory.seen_offset(), seen * width);
+    line.tail((seen - 1) * width) = m.segment(memory.seen_offset(), (seen - 1) * width);
+    for (Index i = 0; i < width; ++i) line[i] = m[newest + memory.seen_channel(i)];
   }
-  const bool starts = m[age_] == 0.0;
+  const Index age = memory.age_offset();
+  const Index first = memory.first_offset();
+  const bool starts = m[age] == 0.0;
   for (Index i = 0; i < width; ++i) {
-    next[first_offset_ + i] =
-        starts ? next[input_offset() + seen_channel(i)] : m[first_offset_ + i];
+    next[first + i] = starts ? next[memory.input_offset() + memory.seen_channel(i)] : m[first + i];
   }
-  next[age_] = m[age_] + kAging * (1.0 - m[age_]);
+  next[age] = m[age] + HistoryMemory::kAging * (1.0 - m[age]);
 }
 
 }  // namespace waggle
