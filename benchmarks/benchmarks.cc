@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include <Eigen/Dense>
@@ -242,23 +243,38 @@ void Dgemv(benchmark::State& state) {
   }
 }
 
-/// A decision on predictive states of a pendulum of which only the angle is seen.
+/// What was learnt of a pendulum of which only the angle is seen.
+const waggle::Controller& pendulum_controller() {
+  static const waggle::Controller controller = [] {
+    waggle::ControlProblem pendulum = waggle::pendulum_problem();
+    waggle::Simulation simulation(*pendulum.environment, 0);
+    waggle::LearnOptions options;
+    options.collect.steps = 2000;
+    return waggle::learn(simulation, *pendulum.initial, options).controller;
+  }();
+  return controller;
+}
+
+/// A decision on its predictive states, for each of several copies.
 void PredictiveDecision(benchmark::State& state) {
-  waggle::ControlProblem pendulum = waggle::pendulum_problem();
-  waggle::Simulation simulation(*pendulum.environment, 0);
-  waggle::LearnOptions options;
-  options.collect.steps = 2000;
-  const waggle::Learnt learnt = waggle::learn(simulation, *pendulum.initial, options);
-  waggle::GreedyPolicy policy = learnt.policy();
-  waggle::Percept percept;
-  percept.observation = VectorXd::Constant(2, std::sqrt(0.5));
-  VectorXd action(1);
-  const waggle::Random random(1);
-  std::uint64_t step = 0;
+  const auto copies = static_cast<std::size_t>(state.range(0));
+  const waggle::Controller& controller = pendulum_controller();
+  const auto columns = static_cast<Eigen::Index>(copies);
+  waggle::GreedyGroup group(controller, MatrixXd::Zero(controller.reservoir->units(), columns));
+  std::vector<waggle::Percept> percepts(copies);
+  for (waggle::Percept& percept : percepts) percept.observation = Eigen::Vector2d::Zero();
+  std::vector<Eigen::Index> all(copies);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<waggle::Draws> draws(copies, waggle::Random(1).at(waggle::Purpose::policy));
+  MatrixXd actions(1, columns);
+  double angle = 0.0;
   for (auto _ : state) {
-    waggle::Draws draws = random.at(waggle::Purpose::policy, step++);
-    policy.act(percept, draws, action);
-    benchmark::DoNotOptimize(action.data());
+    for (waggle::Percept& percept : percepts) {
+      percept.observation << std::cos(angle), std::sin(angle);
+      angle += 1.0;
+    }
+    group.act(percepts, all, draws, actions);
+    benchmark::DoNotOptimize(actions.data());
   }
 }
 
@@ -274,7 +290,7 @@ BENCHMARK(FitEigenBdcsvd)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitWaggle)->Unit(benchmark::kMillisecond);
 BENCHMARK(ValueSweeps)->Arg(1)->Arg(9)->Unit(benchmark::kMillisecond);
 BENCHMARK(Dgemv)->Unit(benchmark::kMillisecond);
-BENCHMARK(PredictiveDecision)->Unit(benchmark::kMicrosecond);
+BENCHMARK(PredictiveDecision)->Arg(1)->Arg(64)->Unit(benchmark::kMicrosecond);
 
 /// Prints as usual and keeps the best time of every benchmark for the ratios.
 class RatioReporter : public benchmark::ConsoleReporter {
@@ -306,6 +322,12 @@ class RatioReporter : public benchmark::ConsoleReporter {
     if (greedy != seconds_.end() && draw != seconds_.end() && step != seconds_.end()) {
       std::printf("  %-46s %6.2f   (at most 2)\n", "greedy decision, candidates given / step",
                   (greedy->second - draw->second) / step->second);
+    }
+    const auto single = seconds_.find("PredictiveDecision/1"),
+               many = seconds_.find("PredictiveDecision/64");
+    if (single != seconds_.end() && many != seconds_.end()) {
+      std::printf("  %-46s %6.2f\n", "predictive decision, alone / each of 64 at once",
+                  64.0 * single->second / many->second);
     }
     const auto one = seconds_.find("ValueSweeps/1"), nine = seconds_.find("ValueSweeps/9"),
                dgemv = seconds_.find("Dgemv/");
