@@ -10,6 +10,7 @@ using Eigen::Index;
 PiecewiseLinearMaximiser::PiecewiseLinearMaximiser(Index units)
     : events_(static_cast<std::size_t>(2 * units)),
       sorted_(static_cast<std::size_t>(2 * units)),
+      kinks_(units),
       cell_ends_(static_cast<std::size_t>(2 * units) + 1) {}
 
 void PiecewiseLinearMaximiser::sort_events(double lower, double upper) {
@@ -53,37 +54,46 @@ void PiecewiseLinearMaximiser::sort_events(double lower, double upper) {
   }
 }
 
-Maximum PiecewiseLinearMaximiser::operator()(const PiecewiseLinear& f) {
-  const auto &b = f.b, &c = f.c, &w = f.w;
-  const double lower = f.lower, upper = f.upper, half_width = f.half_width;
-  const Index units = b.size();
-  eigen_assert(c.size() == units && w.size() == units);
-  eigen_assert(2 * units <= static_cast<Index>(events_.size()));
-  const bool smooth = half_width > 0.0;
-  const auto record = [&](double at, double change) {
-    if (at > lower && at < upper) events_[static_cast<std::size_t>(count_++)] = {at, change};
-  };
-  count_ = 0;
-  double curvature = f.curvature;
-  double slope = f.slope + curvature * lower;
-  double value = f.constant + (f.slope + 0.5 * curvature * lower) * lower;
+// A unit is switched on at its kink if c > 0, off if c < 0: either way the slope grows by w|c|.
+// Whether it is on at the lower end follows from where the kink is, so that the two never disagree.
+
+void PiecewiseLinearMaximiser::meet_kinks(const PiecewiseLinear& f, Start& start) {
+  const Index units = f.b.size();
+  // Of a unit with c = 0 it is at ±∞, so that the rule holds for it, too; −0 + 0 is 0.
+  kinks_.head(units) = -f.b.array() / (f.c.array() + 0.0);
+  // Which units are on, and which have their kink between the bounds, cannot be foreseen: no
+  // branches here.
+  double value = start.value, slope = start.slope;
+  Event* next = events_.data();
   for (Index i = 0; i < units; ++i) {
+    const double b = f.b[i], c = f.c[i], w = f.w[i], kink = kinks_[i];
+    // 1 if (c ≥ 0) = (kink ≤ lower), else 0.
+    const double on = 0.5 + std::copysign(0.5, (f.lower - kink) * std::copysign(1.0, c + 0.0));
+    value += on * (w * (b + c * f.lower));
+    slope += on * (w * c);
+    *next = {kink, w * std::abs(c)};
+    next += static_cast<int>(kink > f.lower) & static_cast<int>(kink < f.upper);
+  }
+  start.value = value;
+  start.slope = slope;
+  count_ = next - events_.data();
+}
+
+void PiecewiseLinearMaximiser::meet_ramps(const PiecewiseLinear& f, Start& start) {
+  const auto &b = f.b, &c = f.c, &w = f.w;
+  const double lower = f.lower, half_width = f.half_width;
+  auto& [value, slope, curvature] = start;
+  count_ = 0;
+  const auto record = [&](double at, double change) {
+    if (at > lower && at < f.upper) events_[static_cast<std::size_t>(count_++)] = {at, change};
+  };
+  for (Index i = 0; i < b.size(); ++i) {
     if (c[i] == 0.0) {
       value += w[i] * std::max(b[i], 0.0);
       continue;
     }
-    // Switched on at its kink if c > 0, off if c < 0: either way the slope grows by w|c|. Whether
-    // it is on at the lower end follows from where the kink is, so that the two never disagree.
     const double kink = -b[i] / c[i];
     const double change = w[i] * std::abs(c[i]);
-    if (!smooth) {
-      if ((c[i] > 0.0) == (kink <= lower)) {
-        value += w[i] * (b[i] + c[i] * lower);
-        slope += w[i] * c[i];
-      }
-      record(kink, change);
-      continue;
-    }
     const double rise = kink - half_width;
     const double fall = kink + half_width;
     const bool before = rise > lower;  // the ramp is still to come
@@ -94,6 +104,22 @@ Maximum PiecewiseLinearMaximiser::operator()(const PiecewiseLinear& f) {
     record(rise, change / (2.0 * half_width));
     record(fall, -change / (2.0 * half_width));
   }
+}
+
+Maximum PiecewiseLinearMaximiser::operator()(const PiecewiseLinear& f) {
+  const double lower = f.lower, upper = f.upper;
+  eigen_assert(f.c.size() == f.b.size() && f.w.size() == f.b.size());
+  eigen_assert(2 * f.b.size() <= static_cast<Index>(events_.size()));
+  const bool smooth = f.half_width > 0.0;
+  Start start{.value = f.constant + (f.slope + 0.5 * f.curvature * lower) * lower,
+              .slope = f.slope + f.curvature * lower,
+              .curvature = f.curvature};
+  if (smooth) {
+    meet_ramps(f, start);
+  } else {
+    meet_kinks(f, start);
+  }
+  auto& [value, slope, curvature] = start;
   if (count_ > 0) sort_events(lower, upper);
 
   Maximum best{lower, value};

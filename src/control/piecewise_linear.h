@@ -47,10 +47,22 @@ class PiecewiseLinearMaximiser {
     double change;
   };
 
+  /// f at the lower end.
+  struct Start {
+    double value;
+    double slope;
+    double curvature;
+  };
+
+  /// Adds what the units are at the lower end, and finds the events of their kinks …
+  void meet_kinks(const PiecewiseLinear& f, Start& start);
+  /// … or, if it is the mean that counts, of their ramps.
+  void meet_ramps(const PiecewiseLinear& f, Start& start);
   void sort_events(double lower, double upper);
 
   std::vector<Event> events_;
   std::vector<Event> sorted_;
+  Eigen::VectorXd kinks_;
   std::vector<int> cell_ends_;
   Eigen::Index count_ = 0;
 };

@@ -127,6 +127,28 @@ TEST(PiecewiseLinearMaximiser, KnownShapes) {
   EXPECT_NEAR(crowded.value, 7.2, 1e-15);
 }
 
+/// Flat units are on or off for every action, whatever the sign of their 0; a kink at the lower end
+/// has its unit on from there, or off.
+TEST(PiecewiseLinearMaximiser, FlatUnitsAndKinksAtAnEnd) {
+  for (const double h : {0.0, 0.1}) {
+    for (const double zero : {0.0, -0.0}) {
+      for (const double b : {-2.0, 0.0, 3.0}) {
+        const VectorXd b1 = VectorXd::Constant(1, b), c1 = VectorXd::Constant(1, zero);
+        const VectorXd w1 = VectorXd::Constant(1, 5.0);
+        PiecewiseLinearMaximiser maximise(1);
+        EXPECT_EQ(maximise({b1, c1, w1, 1.0, 0.0, -1.0, 1.0, h}).value,
+                  1.0 + 5.0 * std::max(b, 0.0))
+            << b << " " << zero << " " << h;
+      }
+    }
+  }
+  const Vector2d b2(1.0, -1.0), c2(1.0, -1.0), w2(1.0, 10.0);  // kinks at −1, where a is −1 to 1
+  PiecewiseLinearMaximiser maximise(2);
+  const Maximum best = maximise({b2, c2, w2, 0.0, 0.0, -1.0, 1.0});
+  EXPECT_EQ(best.action, 1.0);
+  EXPECT_EQ(best.value, 2.0);
+}
+
 TEST(PiecewiseLinearMaximiser, KinksThatRoundOntoAnEnd) {
   // −b/c is 3 + 4e-16 away from, or on, the lower end, depending on how it is computed.
   PiecewiseLinearMaximiser maximise(1);
