@@ -8,7 +8,7 @@ import {element, message, note, reducedMotion, show, whole} from './page';
 import {swingSettings} from './settings';
 import type {Settings} from './settings';
 import {SWING_SLIDERS, Sliders} from './sliders';
-import {SwingView, isUp, stepsOf, turned} from './swing_view';
+import {SwingView, between, isUp, stepsOf} from './swing_view';
 import type {Place, SwingStep} from './swing_view';
 import {CoreLost, WorkerClient} from './worker_client';
 
@@ -19,7 +19,9 @@ const STILL_PACE = 0.1;        // where less motion is asked for
 const CHART_MILLISECONDS = 50;
 const CHART_STEPS = 200;
 const SETTLE_MILLISECONDS = 400;
+const STILL_MILLISECONDS = 1000;
 const HOLDING_SECONDS = 1;     // upright, before it is said to be held
+const SHOWN_SECONDS = 20;      // of an episode, unless the pole falls: as swing_session.cc has it
 const PUSHES: Record<SwingSystem, number> = {pendulum: 5, 'cart-pole': 0.7};
 const SYSTEMS: readonly SwingSystem[] = ['pendulum', 'cart-pole'];
 const LONGEST_AHEAD = SWING_AHEAD[SWING_AHEAD.length - 1] ?? 1;
@@ -62,6 +64,7 @@ export class SwingPage {
   private again = false;           // and whether it has to learn again
   private lastFrame = 0;
   private lastChart = 0;
+  private lastStill = 0;           // when practice was last shown, where less motion is asked for
   private replaced = false;        // a core of this session has died before
 
   /** `why`: what keeps a core from running here, if anything does. */
@@ -100,7 +103,7 @@ export class SwingPage {
     }
     this.charts = {
       learning: new Chart(element('learning-chart', HTMLElement), {
-        xLabel: 'steps of practice', yLabel: 'score of an episode', height: 230, ySize: 44,
+        xLabel: 'steps of practice', yLabel: 'score of an episode', height: 290, ySize: 44,
         xLogarithmic: true, xRange: LEARNING_STEPS, yRange: () => EPISODES[this.settings.system].scores,
         lines: [{label: 'an episode of practice', colour: 'random', dots: 4},
                 {label: 'each time it learns', colour: 'bee', joined: true, width: 2},
@@ -108,7 +111,7 @@ export class SwingPage {
                 {label: 'recurrent PPO', colour: 'value', dots: 9}],
       }),
       angle: new Chart(element('angle-chart', HTMLElement), {
-        xLabel: 'step', yLabel: 'angle', height: 230,
+        xLabel: 'step', yLabel: 'angle', height: 290,
         yRange: () => (this.settings.system === 'pendulum' ? [-3.3, 3.3] : [-0.25, 0.25]),
         lines: [{label: 'expected 16 steps before', colour: 'value', dots: 4},
                 {label: 'seen', colour: 'bee', dots: 3},
@@ -158,7 +161,7 @@ export class SwingPage {
       this.learnt = learnt;
       this.practised = learnt.steps;
       this.clear();
-      show('swing-score', whole(learnt.score));
+      show('swing-score', whole(learnt.score).replace('-', '−'));
       show('swing-time', `${(learnt.milliseconds / 1000).toFixed(1)} s`);
     } catch (error) {
       this.complain(error, session);
@@ -267,7 +270,7 @@ export class SwingPage {
     if (this.settings.tab !== 'pole') return;
     const pace = reducedMotion() ? STILL_PACE : 1;
     if (!this.learnt) {
-      this.flicker(seconds * pace);
+      this.flicker(seconds, time);
     } else if (this.playing) {
       this.now = Math.min(this.steps.length - 1, this.now + (seconds * pace) / this.seconds);
       this.fill();
@@ -280,11 +283,13 @@ export class SwingPage {
     this.showNumbers();
   }
 
-  /** Moves on through practice: the more of it waits, the faster. */
-  private flicker(seconds: number): void {
+  /** Moves on through practice: the more of it waits, the faster; in single pictures where less motion is asked for. */
+  private flicker(seconds: number, time: number): void {
     const waiting = this.steps.length - 1 - this.now;
-    if (waiting <= 0) return;
-    this.now = Math.min(this.steps.length - 1, this.now + Math.max(1, Math.ceil((waiting * seconds) / FLICKER_SECONDS)));
+    if (waiting <= 0 || (reducedMotion() && time - this.lastStill < STILL_MILLISECONDS)) return;
+    this.lastStill = time;
+    const shown = reducedMotion() ? waiting : Math.max(1, Math.ceil((waiting * seconds) / FLICKER_SECONDS));
+    this.now = Math.min(this.steps.length - 1, this.now + shown);
     this.forget();
   }
 
@@ -324,9 +329,10 @@ export class SwingPage {
       const step = this.steps[this.counted];
       const before = this.steps[this.counted - 1];
       if (!step) return;
-      const fell = step.episodeStep === 0 && before !== undefined && before.episodeStep * this.seconds < 19.5;
+      const fell = step.episodeStep === 0 && before !== undefined &&
+        before.episodeStep + 1 < Math.round(SHOWN_SECONDS / this.seconds);
       if (fell) ++this.falls;
-      this.up = isUp(this.settings.system, step) && !(step.episodeStep === 0 && fell) ? this.up + 1 : 0;
+      this.up = isUp(this.settings.system, step) && !fell ? this.up + 1 : 0;
       this.longest = Math.max(this.longest, this.up);
     }
   }
@@ -343,12 +349,9 @@ export class SwingPage {
       return;
     }
     const next = this.steps[at + 1];
-    const share = next && next.episodeStep > step.episodeStep ? this.now - at : 0;
-    const place = this.hand && !this.hand.free ? this.hand.place : {
-      position: step.position + share * ((next ?? step).position - step.position),
-      angle: turned(step.angle, (next ?? step).angle, share),
-    };
-    this.view.draw(this.settings.system, {...step, ...place}, [], this.hand !== null);
+    const moving = next && next.episodeStep > step.episodeStep ? between(step, next, this.now - at) : step;
+    const held = this.hand && !this.hand.free ? this.hand.place : null;
+    this.view.draw(this.settings.system, {...moving, ...held}, [], held !== null);
   }
 
   private drawCharts(): void {

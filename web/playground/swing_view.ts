@@ -36,14 +36,28 @@ export function stepsOf(rows: Float64Array): SwingStep[] {
   });
 }
 
-/** An angle between two, the short way round. */
-export function turned(a: number, b: number, share: number): number {
-  return a + share * (b - a - 2 * Math.PI * Math.round((b - a) / (2 * Math.PI)));
+/** A place between two, angles the short way round. */
+function betweenPlaces(a: Place, b: Place, share: number): Place {
+  const way = b.angle - a.angle - 2 * Math.PI * Math.round((b.angle - a.angle) / (2 * Math.PI));
+  return {position: a.position + share * (b.position - a.position), angle: a.angle + share * way};
 }
 
-export const HALF_TRACK = 2.4;
+/** Between two steps, all that is drawn as a place moves on smoothly. */
+export function between(a: SwingStep, b: SwingStep, share: number): SwingStep {
+  return {
+    ...a, ...betweenPlaces(a, b, share), seen: betweenPlaces(a.seen, b.seen, share),
+    ahead: a.ahead.map((place, i) => betweenPlaces(place, b.ahead[i] ?? place, share)),
+  };
+}
+
+const HALF_TRACK = 2.4;
 const LARGEST_ANGLE = (12 / 180) * Math.PI;
 const LARGEST_TORQUE = 2;
+
+/** Not so far that it ends an episode: as swing_session.cc has it. */
+function within(value: number, end: number): number {
+  return Math.max(-0.9 * end, Math.min(0.9 * end, value));
+}
 
 interface Scene {
   context: CanvasRenderingContext2D;
@@ -87,8 +101,10 @@ export class SwingView {
     const cart = system === 'cart-pole' && y > hingeY - 0.2 * geometry.rod;
     return (each) => {
       const [toX, toY] = point(each);
-      if (cart) return {position: now.position + (toX - x) / geometry.unit, angle: now.angle};
-      return {position: now.position, angle: Math.atan2(toX - hingeX, hingeY - toY)};
+      const angle = Math.atan2(toX - hingeX, hingeY - toY);
+      if (system === 'pendulum') return {position: 0, angle};
+      if (cart) return {position: within(now.position + (toX - x) / geometry.unit, HALF_TRACK), angle: now.angle};
+      return {position: now.position, angle: within(angle, LARGEST_ANGLE)};
     };
   }
 

@@ -30,7 +30,7 @@ struct SwingWorld {
 /// And of the learner.
 struct SwingLearner {
   Eigen::Index units = 100;   ///< of the network
-  Eigen::Index steps = 5000;  ///< of practice
+  Eigen::Index steps = 6000;  ///< of practice
 };
 
 /// The options of the library these stand for.
