@@ -112,7 +112,8 @@ export class SwingView {
     const scene = fit(this.canvas);
     if (!scene) return;
     const {context, width, height} = scene;
-    context.clearRect(0, 0, width, height);
+    context.fillStyle = themed('ground');
+    context.fillRect(0, 0, width, height);
     const geometry = new Geometry(system, width, height);
     this.ground(scene, geometry);
     if (!step) return;
@@ -129,7 +130,7 @@ export class SwingView {
     context.globalAlpha = 1;
     this.push(scene, geometry, step);
     if (system === 'cart-pole') this.cart(scene, geometry, step.position, themed('ink'), true);
-    this.rod(scene, geometry, step, held ? themed('accent') : themed('bee'), 10);
+    this.rod(scene, geometry, step, held ? themed('ink') : themed('bee'), 10);
     this.seen(scene, geometry, step);
     this.motion(scene, geometry, step);
     const [x, y] = geometry.hinge(step.position);

@@ -4,7 +4,7 @@ import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {readSettings, writeSettings} from '../playground/settings';
-import {launch, open, picture} from './browser';
+import {film, launch, open, picture} from './browser';
 import {colours, number, text, url} from './playground';
 
 let browser: Browser;
@@ -248,5 +248,23 @@ describe('how it looks', () => {
       expect(complaints).toEqual([]);
       await page.close();
     }
+  });
+
+  test('in a film of some 20 seconds: practice, then what came of it', async () => {
+    const {page, complaints} = await open(browser, pole, {width: 440, height: 1000});
+    await practising(page);
+    const made = await film(page, 'playground-pole', ['#swing', '#learning-chart canvas'], '#swing-phase');
+    await page.waitForTimeout(7000);
+    await made.pause();  // the rest of it takes longer where the machine is busy
+    await learnt(page);
+    await made.goOn();
+    await page.waitForTimeout(9000);
+    await page.click('#swing-push');
+    await page.waitForTimeout(5000);
+    const bytes = await made.end();
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(2_000_000);
+    expect(complaints).toEqual([]);
+    await page.close();
   });
 });
