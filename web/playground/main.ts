@@ -105,14 +105,13 @@ async function main(): Promise<void> {
   const {settings, notes} = readSettings(location.hash, standard);
   note(notes);
   const connected = await connect();
-  const why = typeof connected === 'string' ? connected : null;
   const core = typeof connected === 'string' ? recorded(connected) : connected;
   const keep = () =>
     history.replaceState(null, '', writeSettings(settings, standard) || location.pathname + location.search);
   const pages = {
     bee: new BeePage(core, settings, standard, keep),
     market: new MarketPage(core, settings, keep),
-    pole: new SwingPage(settings, standard, keep, why),
+    pole: new SwingPage(settings, standard, keep, core.live),
   };
   if (typeof connected !== 'string') {
     watchOver(connected, (other) => {

@@ -25,18 +25,14 @@ const SHOWN_SECONDS = 20;      // of an episode, unless the pole falls: as swing
 const PUSHES: Record<SwingSystem, number> = {pendulum: 5, 'cart-pole': 0.7};
 const SYSTEMS: readonly SwingSystem[] = ['pendulum', 'cart-pole'];
 const LONGEST_AHEAD = SWING_AHEAD[SWING_AHEAD.length - 1] ?? 1;
-// As environments' options have it: an episode of practice.
-const EPISODES: Record<SwingSystem, {steps: number; scores: [number, number]}> = {
-  pendulum: {steps: 200, scores: [-1800, 0]},
-  'cart-pole': {steps: 500, scores: [0, 520]},
-};
+/** From the worst to the best of an episode, about. */
+const SCORES: Record<SwingSystem, [number, number]> = {pendulum: [-1800, 0], 'cart-pole': [0, 520]};
 /** Recurrent PPO on the same problems: steps and scores, as docs/control.md quotes them. */
 const PPO: Record<SwingSystem, readonly {steps: number; score: number}[]> = {
   pendulum: [{steps: 74_000, score: -190}, {steps: 100_000, score: -218}],
   'cart-pole': [{steps: 100_000, score: 500}],
 };
 const LEARNING_STEPS: [number, number] = [100, 200_000];
-const GONE = 'Another core was started, and learns anew.';
 
 type SwingSlider = (typeof SWING_SLIDERS)[number];
 
@@ -54,7 +50,6 @@ export class SwingPage {
   private now = 0;                 // the index of the step that is shown; between two, the share of the way
   private acted = 0;               // steps that have been dropped from the front of `steps`
   private up = 0;                  // steps in a row that it has been upright
-  private longest = 0;
   private falls = 0;
   private counted = 0;             // steps of `steps` these know of
   private asking = false;
@@ -67,9 +62,9 @@ export class SwingPage {
   private lastStill = 0;           // when practice was last shown, where less motion is asked for
   private replaced = false;        // a core of this session has died before
 
-  /** `why`: what keeps a core from running here, if anything does. */
+  /** `live`: whether a core can run here. */
   constructor(private readonly settings: Settings, private readonly standard: Settings,
-              private readonly changed: () => void, private readonly why: string | null) {
+              private readonly changed: () => void, private readonly live: boolean) {
     this.sliders = new Sliders(settings, SWING_SLIDERS, (name) => this.slide(name));
     for (const system of SYSTEMS) {
       const choice = element(`system-${system}`, HTMLInputElement);
@@ -92,7 +87,7 @@ export class SwingPage {
   /** The visitor has come here. */
   start(): void {
     if (this.charts) return;
-    if (this.why !== null) {
+    if (!this.live) {
       show('swing-phase', 'The pole needs WebAssembly and workers, which do not run here.');
       for (const id of ['swing-learn', 'swing-push', 'swing-pause', 'swing-reset']) {
         element(id, HTMLButtonElement).disabled = true;
@@ -104,7 +99,7 @@ export class SwingPage {
     this.charts = {
       learning: new Chart(element('learning-chart', HTMLElement), {
         xLabel: 'steps of practice', yLabel: 'score of an episode', height: 290, ySize: 44,
-        xLogarithmic: true, xRange: LEARNING_STEPS, yRange: () => EPISODES[this.settings.system].scores,
+        xLogarithmic: true, xRange: LEARNING_STEPS, yRange: () => SCORES[this.settings.system],
         lines: [{label: 'an episode of practice', colour: 'random', dots: 4},
                 {label: 'each time it learns', colour: 'bee', joined: true, width: 2},
                 {label: 'learnt, 10 episodes', colour: 'optimum', dots: 12},
@@ -183,7 +178,7 @@ export class SwingPage {
       show('swing-phase', 'Nothing runs. “Learn again” starts another core.');
       return;
     }
-    note([`The pole's core stopped (${reason}). ${GONE}`]);
+    note([`The pole's core stopped (${reason}). Another core was started, and learns anew.`]);
     this.begin(true);
   }
 
@@ -250,7 +245,7 @@ export class SwingPage {
 
   private clear(): void {
     this.steps = [];
-    this.now = this.acted = this.up = this.longest = this.falls = this.counted = 0;
+    this.now = this.acted = this.up = this.falls = this.counted = 0;
   }
 
   private watch(practice: SwingPractice): void {
@@ -272,7 +267,7 @@ export class SwingPage {
     if (!this.learnt) {
       this.flicker(seconds, time);
     } else if (this.playing) {
-      this.now = Math.min(this.steps.length - 1, this.now + (seconds * pace) / this.seconds);
+      this.now = Math.max(0, Math.min(this.steps.length - 1, this.now + (seconds * pace) / this.seconds));
       this.fill();
       this.count();
     }
@@ -333,7 +328,6 @@ export class SwingPage {
         before.episodeStep + 1 < Math.round(SHOWN_SECONDS / this.seconds);
       if (fell) ++this.falls;
       this.up = isUp(this.settings.system, step) && !fell ? this.up + 1 : 0;
-      this.longest = Math.max(this.longest, this.up);
     }
   }
 
@@ -391,7 +385,6 @@ export class SwingPage {
     element('swing-push', HTMLButtonElement).disabled = !this.learnt;
     panel.dataset['state'] = this.learnt ? 'acting' : 'practising';
     panel.dataset['up'] = (this.up * this.seconds).toFixed(2);
-    panel.dataset['longest'] = (this.longest * this.seconds).toFixed(2);
     panel.dataset['falls'] = String(this.falls);
     const step = this.current();
     panel.dataset['angle'] = step ? step.angle.toFixed(3) : '';
