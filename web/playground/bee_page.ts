@@ -9,8 +9,7 @@ import {MemoryView} from './memory_view';
 import {element, message, note, reducedMotion, show, whole} from './page';
 import {beeSettings} from './settings';
 import type {Settings} from './settings';
-import {Sliders} from './sliders';
-import type {SliderName} from './sliders';
+import {BEE_SLIDERS, Sliders} from './sliders';
 import {Timeline} from './timeline';
 import type {Step} from './timeline';
 import {CoreLost} from './worker_client';
@@ -25,12 +24,14 @@ const MEAN_STEPS = 1500;      // back to which the means are drawn
 // until it falls to less.
 const FOLLOWING = {steps: 100, mean: 1.25, less: 1.15};
 
+type BeeSlider = (typeof BEE_SLIDERS)[number];
+
 export class BeePage {
   private readonly timeline = new Timeline();
   private readonly strip = new StripView(element('strip', HTMLCanvasElement));
   private readonly ring = new RingView(element('ring', HTMLCanvasElement));
   private readonly memoryView = new MemoryView(element('memory', HTMLCanvasElement));
-  private readonly sliders: Sliders;
+  private readonly sliders: Sliders<BeeSlider>;
   private readonly nectarChart: Chart;
   private readonly meanChart: Chart;
   private memory: Float32Array = new Float32Array();
@@ -42,6 +43,7 @@ export class BeePage {
   private following = false;           // the nectar, as its mean shows
   private busy = false;
   private explored = 0;
+  private started = false;
   private playing = true;
   private asking = false;              // steps are on their way
   private work = Promise.resolve();    // what was asked of the core, one after the other
@@ -54,7 +56,7 @@ export class BeePage {
   /** `standard` are the settings to start over with. */
   constructor(private core: CoreClient, private readonly settings: Settings,
               private readonly standard: Settings, private readonly changed: () => void) {
-    this.sliders = new Sliders(settings, (name) => this.slide(name));
+    this.sliders = new Sliders(settings, BEE_SLIDERS, (name) => this.slide(name));
     this.nectarChart = new Chart(element('nectar-chart', HTMLElement), {
       xLabel: 'step', yLabel: 'nectar', height: 190, yRange: [0, 2.05],
       lines: [{label: 'tasted', colour: 'bee', width: 1.5},
@@ -78,7 +80,10 @@ export class BeePage {
     this.allowWhatIsLive();
   }
 
+  /** The visitor has come here. */
   start(): void {
+    if (this.started) return;
+    this.started = true;
     this.setFlight('random');
     this.begin();
     requestAnimationFrame((time) => this.frame(time));
@@ -88,7 +93,7 @@ export class BeePage {
   replaceCore(core: CoreClient): void {
     this.core = core;
     this.allowWhatIsLive();
-    this.begin();
+    if (this.started) this.begin();
   }
 
   redraw(): void {
@@ -199,14 +204,14 @@ export class BeePage {
   }
 
   private reset(): void {
-    Object.assign(this.settings, {...this.standard, tab: this.settings.tab, theme: this.settings.theme,
-                                  timing: this.settings.timing});
+    for (const name of BEE_SLIDERS) this.settings[name] = this.standard[name];
+    this.settings.seed = this.standard.seed;
     this.sliders.update();
     this.changed();
     this.begin();
   }
 
-  private slide(name: SliderName): void {
+  private slide(name: BeeSlider): void {
     this.changed();
     if (name === 'speed') return;
     ++this.story;

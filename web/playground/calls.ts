@@ -1,6 +1,9 @@
 // What the page may ask of the worker: names, arguments and results.
 
-import type {BeeSettings, Flight, Flown, Learnt, MarketFacts, MarketRun, Timing} from './core';
+import type {
+  BeeSettings, Flight, Flown, Learnt, MarketFacts, MarketRun, SwingLearnt, SwingPractice, SwingRun, SwingSettings,
+  SwingWorld, Timing,
+} from './core';
 
 export interface Calls {
   version: [[], string];
@@ -11,6 +14,12 @@ export interface Calls {
   marketOpen: [[timing: Timing, seed: number], MarketFacts];
   marketRun: [[steps: number], MarketRun];
   marketLearn: [[], number];
+  swingOpen: [[settings: SwingSettings], number];
+  swingLearn: [[], SwingLearnt];
+  swingRun: [[steps: number], SwingRun];
+  swingSetWorld: [[world: SwingWorld], void];
+  swingHold: [[at: {position: number; angle: number} | null], void];
+  swingPush: [[change: number], void];
 }
 
 export interface Call<Name extends keyof Calls> {
@@ -19,7 +28,9 @@ export interface Call<Name extends keyof Calls> {
   args: Calls[Name][0];
 }
 
-export type Answer = {id: number; value: Calls[keyof Calls][1]} | {id: number; error: string};
+/** An answer, or what there is to see before it. */
+export type Answer = {id: number; value: Calls[keyof Calls][1]} | {id: number; error: string} |
+  {id: number; meanwhile: SwingPractice};
 
 /** Whoever answers: the worker, or a recording of it. */
 export interface CoreClient {

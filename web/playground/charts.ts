@@ -10,8 +10,10 @@ export interface Line {
   colour: string;
   width?: number;
   dash?: number[];
-  /** Dots instead of a line. */
-  dots?: boolean;
+  /** Dots instead of a line; a number is their size. */
+  dots?: boolean | number;
+  /** A line from one of its points to the next, whatever lies between. */
+  joined?: boolean;
 }
 
 export interface ChartOptions {
@@ -19,11 +21,15 @@ export interface ChartOptions {
   yLabel: string;
   lines: Line[];
   height: number;
-  /** The ends of the y axis; by the data if not given. */
-  yRange?: [number, number];
+  /** The ends of the y axis, also if they change; by the data if not given. */
+  yRange?: [number, number] | (() => [number, number]);
   xRange?: [number, number];
   /** Powers of ten up the y axis. */
   logarithmic?: boolean;
+  /** And along the x axis. */
+  xLogarithmic?: boolean;
+  /** Of the numbers beside the y axis, in pixels. */
+  ySize?: number;
 }
 
 function axis(label: string, size: number): uPlot.Axis {
@@ -55,10 +61,10 @@ export class Chart {
         cursor: {show: false},
         legend: {show: false},
         scales: {
-          x: {time: false, ...(xRange ? {range: xRange} : {})},
+          x: {time: false, ...(xRange ? {range: xRange} : {}), ...(options.xLogarithmic ? {distr: 3 as const} : {})},
           y: {...(yRange ? {range: yRange} : {}), ...(options.logarithmic ? {distr: 3 as const} : {})},
         },
-        axes: [axis(options.xLabel, 26), axis(options.yLabel, 34)],
+        axes: [axis(options.xLabel, 26), axis(options.yLabel, options.ySize ?? 34)],
         series: [
           {},
           ...options.lines.map((line): uPlot.Series => ({
@@ -66,8 +72,10 @@ export class Chart {
             stroke: () => themed(line.colour),
             width: line.width ?? 1.75,
             ...(line.dash ? {dash: line.dash} : {}),
-            ...(line.dots ? {paths: () => null, points: {show: true, size: 4, width: 0, fill: () => themed(line.colour)}}
-                          : {points: {show: false}}),
+            ...(line.joined ? {spanGaps: true} : {}),
+            ...(line.dots ? {paths: () => null, points: {show: true, size: line.dots === true ? 4 : line.dots, width: 0,
+                                                         fill: () => themed(line.colour)}}
+                          : {points: {show: line.joined === true, size: 7, width: 0, fill: () => themed(line.colour)}}),
           })),
         ],
       },

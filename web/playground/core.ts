@@ -30,6 +30,25 @@ export interface CoreModule {
   _market_gain(): number;
   _market_cost(): number;
   _market_other_gain(): number;
+  /** Called while _swing_learn() is at work, when there is something to look at. */
+  practised?: () => void;
+  _swing_open(
+    cartPole: number, noise: number, delay: number, gravity: number, mass: number, units: number,
+    steps: number, seed: number): number;
+  _swing_learn(): number;
+  _swing_run(steps: number): number;
+  _swing_set_world(cartPole: number, noise: number, delay: number, gravity: number, mass: number): number;
+  _swing_hold(position: number, angle: number): number;
+  _swing_let_go(): number;
+  _swing_push(change: number): number;
+  _swing_rows(): number;
+  _swing_row_count(): number;
+  _swing_columns(): number;
+  _swing_marks(): number;
+  _swing_mark_count(): number;
+  _swing_steps(): number;
+  _swing_score(): number;
+  _swing_time_step(): number;
 }
 
 /** What the sliders say, in the library's words. */
@@ -44,6 +63,23 @@ export interface BeeSettings {
   seed: number;
 }
 
+export type SwingSystem = 'pendulum' | 'cart-pole';
+
+export interface SwingWorld {
+  system: SwingSystem;
+  noise: number;
+  delay: number;
+  /** As multiples of what they usually are. */
+  gravity: number;
+  mass: number;
+}
+
+export interface SwingSettings extends SwingWorld {
+  units: number;
+  steps: number;
+  seed: number;
+}
+
 export type Flight = 'random' | 'greedy' | 'exploring';
 export type Timing = 'arrival' | 'departure';
 
@@ -55,6 +91,13 @@ export const CELLS = 48;
 export const MARKET = {inventory: 0, trade: 1, cost: 2};
 export const WHO = {initial: 0, learnt: 1, optimal: 2};
 export const MARKET_COLUMNS = 9;
+/** Columns of a row of SwingRun.rows; `ahead` is the first of six: position and angle, for each of SWING_AHEAD. */
+export const SWING = {
+  position: 0, angle: 1, velocity: 2, angularVelocity: 3, seenPosition: 4, seenAngle: 5, action: 6, reward: 7,
+  episodeStep: 8, ahead: 9,
+};
+export const SWING_COLUMNS = 15;
+export const SWING_AHEAD = [1, 4, 16] as const;
 
 /** Steps that were flown. */
 export interface Flown {
@@ -86,16 +129,40 @@ export interface MarketFacts {
   otherGain: number;
 }
 
+export interface SwingRun {
+  rows: Float64Array;
+}
+
+/** An episode of practice that has ended, or a fit, whose score is the mean of those since the last fit. */
+export interface SwingMark {
+  steps: number;
+  score: number;
+  fit: boolean;
+}
+
+/** What has happened since the last one of these. */
+export interface SwingPractice extends SwingRun {
+  steps: number;
+  marks: SwingMark[];
+}
+
+export interface SwingLearnt {
+  milliseconds: number;
+  steps: number;
+  /** Mean return of some episodes. */
+  score: number;
+}
+
 const FLIGHTS: Record<Flight, number> = {random: 0, greedy: 1, exploring: 2};
 const MOST_STEPS = 5000;
 
-/** One bee and one market in this thread. */
+/** One bee, one market and one pole in this thread. */
 export class Core {
   private time = 0;
 
   constructor(private readonly module: CoreModule) {
     if (module._bee_columns() !== BEE_COLUMNS || module._bee_cells() !== CELLS ||
-        module._market_columns() !== MARKET_COLUMNS) {
+        module._market_columns() !== MARKET_COLUMNS || module._swing_columns() !== SWING_COLUMNS) {
       throw new Error('the page and its WebAssembly core are of different versions');
     }
   }
@@ -173,6 +240,57 @@ export class Core {
     const start = performance.now();
     this.check(this.module._market_learn());
     return performance.now() - start;
+  }
+
+  /** Returns the seconds that a step takes. */
+  swingOpen(s: SwingSettings): number {
+    this.check(this.module._swing_open(
+      s.system === 'cart-pole' ? 1 : 0, s.noise, s.delay, s.gravity, s.mass, s.units, s.steps, s.seed));
+    return this.module._swing_time_step();
+  }
+
+  /** Practises and learns, which takes seconds, and tells of it meanwhile. */
+  swingLearn(tell: (practice: SwingPractice) => void): SwingLearnt {
+    const start = performance.now();
+    this.module.practised = () => tell(this.swingPractice());
+    this.check(this.module._swing_learn());
+    return {
+      milliseconds: performance.now() - start,
+      steps: this.module._swing_steps(),
+      score: this.module._swing_score(),
+    };
+  }
+
+  swingRun(steps: number): SwingRun {
+    this.check(this.module._swing_run(steps));
+    return {rows: this.swingRows()};
+  }
+
+  swingSetWorld(w: SwingWorld): void {
+    this.check(this.module._swing_set_world(
+      w.system === 'cart-pole' ? 1 : 0, w.noise, w.delay, w.gravity, w.mass));
+  }
+
+  swingHold(at: {position: number; angle: number} | null): void {
+    this.check(at ? this.module._swing_hold(at.position, at.angle) : this.module._swing_let_go());
+  }
+
+  swingPush(change: number): void {
+    this.check(this.module._swing_push(change));
+  }
+
+  private swingRows(): Float64Array {
+    const rows = this.module._swing_rows() / 8;
+    return this.module.HEAPF64.slice(rows, rows + this.module._swing_row_count() * SWING_COLUMNS);
+  }
+
+  private swingPractice(): SwingPractice {
+    const from = this.module._swing_marks() / 8;
+    const marks = Array.from({length: this.module._swing_mark_count()}, (_, i): SwingMark => {
+      const [steps = 0, score = NaN, fit = 0] = this.module.HEAPF64.subarray(from + 3 * i, from + 3 * i + 3);
+      return {steps, score, fit: fit === 1};
+    });
+    return {steps: this.module._swing_steps(), rows: this.swingRows(), marks};
   }
 
   private check(worked: number): void {

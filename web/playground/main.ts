@@ -1,4 +1,4 @@
-// Puts the page together: the core or its recording, the two tabs, the theme, the address.
+// Puts the page together: the core or its recording, the tabs, the theme, the address.
 
 import './style.css';
 import recording from 'virtual:recorded-run';
@@ -6,14 +6,15 @@ import {BeePage} from './bee_page';
 import type {CoreClient} from './calls';
 import type {BeeSettings} from './core';
 import {MarketPage} from './market_page';
-import {element, message, note, reducedMotion, unnote} from './page';
+import {element, message, note, reducedMotion} from './page';
 import {RecordedCore} from './recorded_core';
-import {DEFAULTS, beeSettings, defaults, readSettings, writeSettings} from './settings';
+import {DEFAULTS, TABS, beeSettings, defaults, readSettings, writeSettings} from './settings';
 import type {Settings} from './settings';
+import {SwingPage} from './swing_page';
 import {WorkerClient} from './worker_client';
 
 const CONNECT_MILLISECONDS = 10_000;
-const OVERDUE = 'The core has not answered for 20 seconds. If nothing moves, load the page again.';
+const SILENT = 'The core has not answered for 20 seconds. Another one was started, and begins again.';
 const THEMES = ['auto', 'light', 'dark'] as const;
 
 /** The core in a worker, or why there is none. */
@@ -58,7 +59,7 @@ function setUpTheme(settings: Settings, changed: () => void): void {
 
 function setUpTabs(settings: Settings, changed: () => void): void {
   const apply = () => {
-    for (const tab of ['bee', 'market'] as const) {
+    for (const tab of TABS) {
       const here = settings.tab === tab;
       const button = element(`tab-${tab}`, HTMLButtonElement);
       button.setAttribute('aria-selected', String(here));
@@ -68,21 +69,35 @@ function setUpTabs(settings: Settings, changed: () => void): void {
     }
     changed();
   };
-  for (const tab of ['bee', 'market'] as const) {
+  TABS.forEach((tab, i) => {
     const button = element(`tab-${tab}`, HTMLButtonElement);
-    const other = tab === 'bee' ? 'market' : 'bee';
     button.addEventListener('click', () => {
       settings.tab = tab;
       apply();
     });
     button.addEventListener('keydown', (event) => {
       if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
-      settings.tab = other;
+      const way = event.key === 'ArrowLeft' ? -1 : 1;
+      settings.tab = TABS[(i + way + TABS.length) % TABS.length] ?? 'bee';
       apply();
-      element(`tab-${other}`, HTMLButtonElement).focus();
+      element(`tab-${settings.tab}`, HTMLButtonElement).focus();
     });
-  }
+  });
   apply();
+}
+
+/** Gives `use` another core when this one is no more: one that fell silent a new one, once, others a recording. */
+function watchOver(client: WorkerClient, use: (core: CoreClient) => void, replaced = false): void {
+  client.lost = (why, silent) => {
+    if (!silent || replaced) {
+      use(recorded(`The core stopped (${why})`));
+      return;
+    }
+    note([SILENT]);
+    const other = new WorkerClient();
+    watchOver(other, use, true);
+    use(other);
+  };
 }
 
 async function main(): Promise<void> {
@@ -93,28 +108,27 @@ async function main(): Promise<void> {
   const core = typeof connected === 'string' ? recorded(connected) : connected;
   const keep = () =>
     history.replaceState(null, '', writeSettings(settings, standard) || location.pathname + location.search);
-  const bee = new BeePage(core, settings, standard, keep);
-  const market = new MarketPage(core, settings, keep);
+  const pages = {
+    bee: new BeePage(core, settings, standard, keep),
+    market: new MarketPage(core, settings, keep),
+    pole: new SwingPage(settings, standard, keep, core.live),
+  };
   if (typeof connected !== 'string') {
-    connected.overdue = (is) => (is ? note([OVERDUE]) : unnote(OVERDUE));
-    connected.lost = (why) => {
-      const instead = recorded(`The core stopped (${why})`);
-      bee.replaceCore(instead);
-      market.replaceCore(instead);
-    };
+    watchOver(connected, (other) => {
+      pages.bee.replaceCore(other);
+      pages.market.replaceCore(other);
+    });
   }
   setUpTheme(settings, () => {
     keep();
-    bee.redraw();
-    market.redraw();
+    for (const page of Object.values(pages)) page.redraw();
   });
   setUpTabs(settings, () => {
     keep();
-    if (settings.tab === 'market') market.start();
+    pages[settings.tab].start();
   });
   // The same page with another address: begin again.
   addEventListener('hashchange', () => location.reload());
-  bee.start();
 }
 
 /** For the browser's console: `await waggle.flight({seed: 7}, 2000, 500)`, the rows of a flight of its own. */

@@ -77,7 +77,8 @@ export class MarketPage {
   /** The core is no more; what is asked from now on is asked of this one. */
   replaceCore(core: CoreClient): void {
     this.core = core;
-    this.start();
+    if (core.live) this.open();
+    else this.start();
   }
 
   redraw(): void {

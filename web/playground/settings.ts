@@ -1,6 +1,9 @@
 // What a visitor can set, its ranges, and how it is written into the address of the page.
 
-import type {BeeSettings, Timing} from './core';
+import type {BeeSettings, SwingSettings, SwingSystem, Timing} from './core';
+
+export const TABS = ['bee', 'market', 'pole'] as const;
+export type Tab = (typeof TABS)[number];
 
 export interface Settings {
   omega: number;
@@ -12,14 +15,21 @@ export interface Settings {
   steps: number;
   seed: number;
   speed: number;
-  tab: 'bee' | 'market';
+  system: SwingSystem;
+  noise: number;
+  delay: number;
+  gravity: number;
+  mass: number;
+  neurons: number;
+  practice: number;
+  tab: Tab;
   timing: Timing;
   theme: 'auto' | 'light' | 'dark';
 }
 
 export const DEFAULTS: Settings = {
   omega: 0.1, c: 0.1, gamma: 0.5, units: 300, lambda: 1e-3, memory: 0.9, steps: 2000, seed: 0,
-  speed: 40, tab: 'bee', timing: 'arrival', theme: 'auto',
+  speed: 40, system: 'pendulum', noise: 0, delay: 0, gravity: 1, mass: 1, neurons: 100, practice: 6000, tab: 'bee', timing: 'arrival', theme: 'auto',
 };
 
 const STILL_SPEED = 4;
@@ -29,7 +39,9 @@ export function defaults(still: boolean): Settings {
   return still ? {...DEFAULTS, speed: STILL_SPEED} : DEFAULTS;
 }
 
-export type NumberName = 'omega' | 'c' | 'gamma' | 'units' | 'lambda' | 'memory' | 'steps' | 'seed' | 'speed';
+export type NumberName = 'omega' | 'c' | 'gamma' | 'units' | 'lambda' | 'memory' | 'steps' | 'seed' | 'speed' |
+  'noise' | 'delay' | 'gravity' | 'mass' | 'neurons' | 'practice';
+type ChoiceName = 'tab' | 'timing' | 'theme' | 'system';
 
 export interface Range {
   least: number;
@@ -48,12 +60,19 @@ export const RANGES: Record<NumberName, Range> = {
   steps: {least: 200, most: 8000, step: 100},
   seed: {least: 0, most: 4294967295, step: 1},
   speed: {least: 2, most: 240, step: 2},
+  noise: {least: 0, most: 0.3, step: 0.01},
+  delay: {least: 0, most: 6, step: 1},
+  gravity: {least: 0.2, most: 3, step: 0.1},
+  mass: {least: 0.2, most: 3, step: 0.1},
+  neurons: {least: 20, most: 300, step: 10},
+  practice: {least: 1000, most: 10_000, step: 500},
 };
 
 const MOST_NOTES = 5;
 
-const CHOICES: {[Name in 'tab' | 'timing' | 'theme']: readonly Settings[Name][]} = {
-  tab: ['bee', 'market'],
+const CHOICES: {[Name in ChoiceName]: readonly Settings[Name][]} = {
+  tab: TABS,
+  system: ['pendulum', 'cart-pole'],
   timing: ['arrival', 'departure'],
   theme: ['auto', 'light', 'dark'],
 };
@@ -65,6 +84,13 @@ export function beeSettings(s: Settings): BeeSettings {
   };
 }
 
+export function swingSettings(s: Settings): SwingSettings {
+  return {
+    system: s.system, noise: s.noise, delay: s.delay, gravity: s.gravity, mass: s.mass, units: s.neurons,
+    steps: s.practice, seed: s.seed,
+  };
+}
+
 /** Reads "#omega=0.2&units=100". What is unreadable or out of range is put right, and noted. */
 export function readSettings(hash: string, from = DEFAULTS): {settings: Settings; notes: string[]} {
   const settings = {...from};
@@ -72,9 +98,10 @@ export function readSettings(hash: string, from = DEFAULTS): {settings: Settings
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ''))) {
     if (Object.hasOwn(RANGES, name)) {
       readNumber(settings, name as NumberName, text, notes);
-    } else if (name === 'tab' || name === 'timing' || name === 'theme') {
-      if (!readChoice(settings, name, text)) {
-        notes.push(`${name} = ${short(text)} is not one of ${CHOICES[name].join(', ')}: ${settings[name]} is shown.`);
+    } else if (Object.hasOwn(CHOICES, name)) {
+      const choice = name as ChoiceName;
+      if (!readChoice(settings, choice, text)) {
+        notes.push(`${name} = ${short(text)} is not one of ${CHOICES[choice].join(', ')}: ${settings[choice]} is shown.`);
       }
     } else {
       notes.push(`${short(name)} is nothing that can be set here.`);
@@ -117,7 +144,7 @@ function onGrid(name: NumberName, value: number): number {
   return fromSlider(name, first + step * Math.round((toSlider(name, value) - first) / step));
 }
 
-function readChoice<Name extends 'tab' | 'timing' | 'theme'>(
+function readChoice<Name extends ChoiceName>(
   settings: Settings, name: Name, text: string): boolean {
   const choice = CHOICES[name].find((each) => each === text);
   if (choice === undefined) return false;

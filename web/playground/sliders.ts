@@ -1,15 +1,19 @@
-// The sliders of Bee World.
+// Sliders: those of Bee World and those of the pole.
 
 import {RANGES, fromSlider, toSlider} from './settings';
-import type {Settings} from './settings';
+import type {NumberName, Settings} from './settings';
 import {element} from './page';
 
-export const SLIDERS = ['omega', 'c', 'gamma', 'units', 'lambda', 'memory', 'steps', 'speed'] as const;
-export type SliderName = (typeof SLIDERS)[number];
+/** Every setting that is a number has one, but the seed. */
+export type SliderName = Exclude<NumberName, 'seed'>;
+export const BEE_SLIDERS = ['omega', 'c', 'gamma', 'units', 'lambda', 'memory', 'steps', 'speed'] as const;
+export const SWING_SLIDERS = ['noise', 'delay', 'gravity', 'mass', 'neurons', 'practice'] as const;
 
 function text(name: SliderName, value: number): string {
   if (name === 'lambda') return value.toExponential(value.toPrecision(2).endsWith('0') ? 0 : 1).replace('e', '·10^');
-  if (name === 'units' || name === 'steps') return value.toLocaleString('en-GB');
+  if (name === 'gravity' || name === 'mass') return `× ${Number(value.toFixed(3))}`;
+  if (name === 'delay') return `${value} ${value === 1 ? 'step' : 'steps'}`;
+  if (name === 'units' || name === 'steps' || name === 'practice') return value.toLocaleString('en-GB');
   return String(Number(value.toFixed(3)));
 }
 
@@ -22,9 +26,10 @@ function pretty(value: string): string {
   return `${factor}10${digits}`;
 }
 
-export class Sliders {
-  constructor(private readonly settings: Settings, changed: (name: SliderName) => void) {
-    for (const name of SLIDERS) {
+export class Sliders<Name extends SliderName> {
+  constructor(private readonly settings: Settings, private readonly names: readonly Name[],
+              changed: (name: Name) => void) {
+    for (const name of names) {
       const input = element(`set-${name}`, HTMLInputElement);
       const range = RANGES[name];
       input.min = String(toSlider(name, range.least));
@@ -41,17 +46,17 @@ export class Sliders {
   }
 
   update(): void {
-    for (const name of SLIDERS) {
+    for (const name of this.names) {
       element(`set-${name}`, HTMLInputElement).value = String(toSlider(name, this.settings[name]));
       this.label(name);
     }
   }
 
-  disable(except: readonly SliderName[]): void {
-    for (const name of SLIDERS) element(`set-${name}`, HTMLInputElement).disabled = !except.includes(name);
+  disable(except: readonly Name[]): void {
+    for (const name of this.names) element(`set-${name}`, HTMLInputElement).disabled = !except.includes(name);
   }
 
-  private label(name: SliderName): void {
+  private label(name: Name): void {
     const shown = pretty(text(name, this.settings[name]));
     element(`show-${name}`, HTMLElement).textContent = shown;
     element(`set-${name}`, HTMLInputElement).setAttribute('aria-valuetext', shown);

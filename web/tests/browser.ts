@@ -1,6 +1,6 @@
 // A real browser for the tests: Debian's chromium, with everything it would fetch by itself off.
 
-import {mkdirSync} from 'node:fs';
+import {mkdirSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 
 import {type Browser, type Locator, type Page, chromium} from 'playwright-core';
@@ -63,10 +63,78 @@ export function look(canvas: HTMLCanvasElement): {colours: number; corner: numbe
   return {colours: seen.size, corner: [...data.slice(0, 3)]};
 }
 
-/** Keeps a picture of a page or of a part of it: for the docs where PICTURES says so, else beside the build. */
-export async function picture(of: Page | Locator, name: string): Promise<void> {
+/** Where to keep a picture: for the docs where PICTURES says so, else beside the build. */
+function kept(file: string): string {
   const folder = process.env.PICTURES ?? join(dirname(program), '..', 'screenshots');
   mkdirSync(folder, {recursive: true});
-  const path = join(folder, `${name}.png`);
+  return join(folder, file);
+}
+
+/** Keeps a picture of a page or of a part of it. */
+export async function picture(of: Page | Locator, name: string): Promise<void> {
+  const path = kept(`${name}.png`);
   await ('goto' in of ? of.screenshot({path, fullPage: true}) : of.screenshot({path}));
+}
+
+/** A film that is being made. */
+export interface Film {
+  /** Nothing is filmed until it goes on. */
+  pause(): Promise<void>;
+  goOn(): Promise<void>;
+  /** Keeps it; how many bytes it has. */
+  end(): Promise<number>;
+}
+
+/** Films some of the page's canvases side by side, under the text of an element. */
+export async function film(page: Page, name: string, canvases: string[], title: string): Promise<Film> {
+  const recorder = await page.evaluateHandle(([selectors, caption]) => {
+    const height = 360;
+    const gap = 16;
+    const found = selectors.map((selector) => document.querySelector<HTMLCanvasElement>(selector)!);
+    const widths = found.map((canvas) => Math.round((height * canvas.width) / canvas.height));
+    const sheet = document.createElement('canvas');
+    sheet.width = widths.reduce((sum, wide) => sum + wide + gap, gap);
+    sheet.height = height + 72;
+    const context = sheet.getContext('2d')!;
+    const style = getComputedStyle(document.body);
+    const made = new MediaRecorder(sheet.captureStream(30), {mimeType: 'video/webm', videoBitsPerSecond: 600_000});
+    const draw = () => {
+      context.fillStyle = style.backgroundColor;
+      context.fillRect(0, 0, sheet.width, sheet.height);
+      context.fillStyle = style.color;
+      context.font = '600 26px system-ui, sans-serif';
+      context.fillText(document.querySelector(caption)?.textContent ?? '', gap, 40);
+      let x = gap;
+      found.forEach((canvas, i) => {
+        context.drawImage(canvas, x, 56, widths[i]!, height);
+        x += widths[i]! + gap;
+      });
+      if (made.state !== 'inactive') requestAnimationFrame(draw);
+    };
+    const parts: Blob[] = [];
+    made.ondataavailable = (event) => parts.push(event.data);
+    made.start(1000);
+    draw();
+    const end = async () => {
+      await new Promise((resolve) => {
+        made.onstop = resolve;
+        made.stop();
+      });
+      return new Promise<string>((resolve) => {
+        const reader = new FileReader();
+        reader.onload = () => resolve(String(reader.result).replace(/^.*,/, ''));
+        reader.readAsDataURL(new Blob(parts));
+      });
+    };
+    return {pause: () => made.pause(), resume: () => made.resume(), end};
+  }, [canvases, title] as const);
+  return {
+    pause: () => recorder.evaluate((made) => made.pause()),
+    goOn: () => recorder.evaluate((made) => made.resume()),
+    end: async () => {
+      const bytes = Buffer.from(await recorder.evaluate((made) => made.end()), 'base64');
+      writeFileSync(kept(`${name}.webm`), bytes);
+      return bytes.length;
+    },
+  };
 }

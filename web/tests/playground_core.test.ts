@@ -87,12 +87,14 @@ describe('when the core fails', () => {
     await page.close();
   });
 
-  test('by falling silent: the page says so', async () => {
+  test('by falling silent: the page says so, and begins again with another', async () => {
     const {page, complaints} = await open(browser, url, {before: async (fresh) => void await fresh.addInitScript(watch)});
     await flown(page, 'random', 10);
     await worker(page, 'stop');
-    await expect.poll(() => notes(page), {timeout: 60_000}).toContain('has not answered for 20 seconds');
+    await expect.poll(() => notes(page), {timeout: 60_000}).toContain('has not answered for 20 seconds. Another one was started');
     expect(await page.locator('#notes p').count()).toBe(1);
+    await flown(page, 'greedy', 10);
+    expect(await page.locator('#set-units').isDisabled()).toBe(false);
     expect(complaints).toEqual([]);
     await page.close();
   });

@@ -1,6 +1,6 @@
-// What the page's worker calls: plain functions on one bee and one market. Each that can fail
-// returns whether it worked; last_error() then says why it did not. Pointers stay valid until the
-// next call that changes what they point to.
+// What the page's worker calls: plain functions on one bee, one market and one pole. Each that can
+// fail returns whether it worked; last_error() then says why it did not. Pointers stay valid until
+// the next call that changes what they point to.
 
 #include <exception>
 #include <functional>
@@ -14,6 +14,7 @@
 
 #include "bee_session.h"
 #include "market_session.h"
+#include "swing_session.h"
 
 using namespace waggle;
 using namespace waggle::playground;
@@ -22,6 +23,7 @@ namespace {
 
 std::unique_ptr<BeeSession> bee;
 std::unique_ptr<MarketSession> market;
+std::unique_ptr<SwingSession> swing;
 Eigen::VectorXd bee_memory_now;
 std::string error;
 
@@ -47,7 +49,22 @@ MarketSession& the_market() {
   return *market;
 }
 
+SwingSession& the_swing() {
+  if (!swing) throw Error("no pole: open a session first");
+  return *swing;
+}
+
+SwingWorld swing_world(int cart_pole, double noise, int delay, double gravity, double mass) {
+  return {.system = cart_pole != 0 ? SwingSystem::cart_pole : SwingSystem::pendulum,
+          .sensor = {.noise = noise, .delay = delay},
+          .gravity = gravity,
+          .mass = mass};
+}
+
 }  // namespace
+
+/// Whoever waits for swing_learn() may look at rows and marks now. The worker sets what is called.
+EM_JS(void, tell_of_practice, (), { Module['practised'](); });
 
 #define PAGE extern "C" EMSCRIPTEN_KEEPALIVE
 
@@ -104,3 +121,43 @@ PAGE int market_columns() {
 PAGE double market_gain() { return market ? market->optimum().control.gain : 0.0; }
 PAGE double market_cost() { return market ? market->optimum().control.average_cost : 0.0; }
 PAGE double market_other_gain() { return market ? market->other_optimum().control.gain : 0.0; }
+
+PAGE int swing_open(int cart_pole, double noise, int delay, double gravity, double mass, int units,
+                    int steps, unsigned seed) {
+  return attempt([&] {
+    swing = std::make_unique<SwingSession>(swing_world(cart_pole, noise, delay, gravity, mass),
+                                           SwingLearner{units, steps}, seed);
+  });
+}
+PAGE int swing_learn() {
+  return attempt([&] {
+    the_swing().learn([] {
+      tell_of_practice();
+      return true;
+    });
+  });
+}
+PAGE int swing_run(int steps) {
+  return attempt([&] { the_swing().run(steps); });
+}
+PAGE int swing_set_world(int cart_pole, double noise, int delay, double gravity, double mass) {
+  return attempt(
+      [&] { the_swing().set_world(swing_world(cart_pole, noise, delay, gravity, mass)); });
+}
+PAGE int swing_hold(double position, double angle) {
+  return attempt([&] { the_swing().hold(position, angle); });
+}
+PAGE int swing_let_go() {
+  return attempt([&] { the_swing().let_go(); });
+}
+PAGE int swing_push(double change) {
+  return attempt([&] { the_swing().push(change); });
+}
+PAGE const double* swing_rows() { return swing ? swing->rows().data() : nullptr; }
+PAGE int swing_row_count() { return swing ? static_cast<int>(swing->rows().cols()) : 0; }
+PAGE int swing_columns() { return SwingSession::column_count; }
+PAGE const double* swing_marks() { return swing ? swing->marks().data() : nullptr; }
+PAGE int swing_mark_count() { return swing ? static_cast<int>(swing->marks().cols()) : 0; }
+PAGE int swing_steps() { return swing ? static_cast<int>(swing->steps_practised()) : 0; }
+PAGE double swing_score() { return swing && swing->has_learnt() ? swing->score() : 0.0; }
+PAGE double swing_time_step() { return swing ? swing->seconds_a_step() : 0.0; }

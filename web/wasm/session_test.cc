@@ -1,10 +1,12 @@
 #include <cmath>
+#include <numbers>
 
 #include <gtest/gtest.h>
 
 #include "bee_session.h"
 #include "expect_error.h"
 #include "market_session.h"
+#include "swing_session.h"
 
 namespace waggle::playground {
 namespace {
@@ -127,6 +129,124 @@ TEST(MarketSession, LearnsUnderBothTimings) {
   }
   MarketSession session(RewardTiming::arrival, 0);
   expect_error([&] { session.run(0); }, "steps = 0: must be in [1, 5000]");
+}
+
+using Swing = SwingSession;
+
+/// The share of the steps in which the pole is within this of upright.
+double upright(const Eigen::MatrixXd& rows, double angle) {
+  return (rows.row(Swing::angle).array().abs() < angle).cast<double>().mean();
+}
+
+TEST(SwingSession, SwingsUpThePendulumAndHoldsIt) {
+  Swing session({}, {.steps = 10'000}, 0);  // enough for any seed and processor
+  Index steps = 0, fits = 0, episodes = 0, told = 0;
+  session.learn([&] {
+    steps += session.rows().cols();
+    EXPECT_EQ(steps, session.steps_practised());
+    for (Index i = 0; i < session.marks().cols(); ++i) {
+      EXPECT_LE(session.marks()(0, i), static_cast<double>(steps));
+      EXPECT_LT(session.marks()(1, i), 0.0);
+      ++(session.marks()(2, i) == 1.0 ? fits : episodes);
+    }
+    ++told;
+    return true;
+  });
+  EXPECT_NEAR(static_cast<double>(steps), 10'000.0, 80.0);  // the last row of an episode is no step
+  EXPECT_GE(fits, 4);
+  EXPECT_GE(episodes, 12);
+  EXPECT_GT(told, 10);
+  EXPECT_GT(session.score(), -600.0);
+
+  session.run(400);
+  const Eigen::MatrixXd hanging = session.rows();
+  EXPECT_NEAR(std::abs(hanging(Swing::angle, 0)), std::numbers::pi, 0.32);
+  EXPECT_GT(upright(hanging, 0.3), 0.3);
+  // What it expects to see is what comes, the sooner the better.
+  const auto error = [&](std::size_t which) {
+    const Index ahead = Swing::kAhead[which];
+    double sum = 0.0;
+    for (Index k = 0; k + ahead < hanging.cols(); ++k) {
+      const double angle = hanging(Swing::ahead + 2 * static_cast<Index>(which) + 1, k);
+      sum += 1.0 - std::cos(angle - hanging(Swing::seen_angle, k + ahead));
+    }
+    return sum / static_cast<double>(hanging.cols() - ahead);
+  };
+  EXPECT_LT(error(0), 0.01);
+  EXPECT_LT(error(1), 0.05);
+  EXPECT_LT(error(0), error(2));
+
+  session.hold(0.0, 2.0);
+  session.run(10);  // of which the first ends an episode, and is no step
+  EXPECT_NEAR(session.rows()(Swing::angle, 8), 2.0, 1e-12);
+  EXPECT_EQ(session.rows()(Swing::angular_velocity, 8), 0.0);
+  session.let_go();
+  session.run(380);
+  EXPECT_GT(upright(session.rows(), 0.3), 0.3);
+  session.push(100.0);
+  session.run(1);
+  EXPECT_NEAR(session.rows()(Swing::angular_velocity, 0), 8.0, 1e-12);
+}
+
+TEST(SwingSession, BalancesThePoleUntilTheWorldChanges) {
+  Swing session({.system = SwingSystem::cart_pole}, {.steps = 10'000}, 0);
+  session.learn();
+  EXPECT_GT(session.score(), 300.0);
+  EXPECT_EQ(session.seconds_a_step(), 0.02);
+  session.run(800);
+  EXPECT_EQ(session.rows()(Swing::episode_step, session.rows().cols() - 1),
+            static_cast<double>(session.rows().cols() - 1));
+  session.hold(9.0, 9.0);  // it stays on its track, and the pole where it has not fallen
+  session.run(2);
+  EXPECT_NEAR(session.rows()(Swing::position, 1), 0.9 * 2.4, 1e-12);
+  EXPECT_LT(session.rows()(Swing::angle, 1), 0.21);
+  session.let_go();
+  // Seen six steps late, a pole falls that was learnt without.
+  session.set_world({.system = SwingSystem::cart_pole, .sensor = {.delay = 6}});
+  session.run(1000);
+  const auto steps = session.rows().row(Swing::episode_step);
+  EXPECT_GT((steps.array() == 0.0).count(), 2);
+}
+
+TEST(SwingSession, SeesThroughItsSensor) {
+  Swing session({.sensor = {.noise = 0.2, .delay = 2}}, {.units = 10, .steps = 400}, 3);
+  Eigen::MatrixXd rows(Swing::column_count, 0);
+  session.learn([&] {
+    const Index before = rows.cols();
+    rows.conservativeResize(Eigen::NoChange, before + session.rows().cols());
+    rows.rightCols(session.rows().cols()) = session.rows();
+    return true;
+  });
+  double apart = 0.0, late = 0.0;
+  for (Index k = 10; k < 200; ++k) {
+    apart += 1.0 - std::cos(rows(Swing::seen_angle, k) - rows(Swing::angle, k));
+    late += 1.0 - std::cos(rows(Swing::seen_angle, k) - rows(Swing::angle, k - 2));
+  }
+  EXPECT_LT(late, apart);
+  EXPECT_GT(late, 0.0);
+}
+
+TEST(SwingSession, EndsWhenItIsAskedTo) {
+  Swing session({}, {.units = 10, .steps = 1000}, 0);
+  EXPECT_THROW(session.learn([] { return false; }), Stopped);
+  EXPECT_FALSE(session.has_learnt());
+  session.learn();
+  EXPECT_TRUE(session.has_learnt());
+}
+
+TEST(SwingSession, SaysWhatIsWrong) {
+  expect_error([] { Swing({.gravity = 11.0}, {}, 0); }, "gravity = 11: must be in [0, 10]");
+  expect_error([] { Swing({.mass = 0.0}, {}, 0); }, "mass = 0: must be in [0.1, 10]");
+  expect_error([] { Swing({.sensor = {.noise = -1.0}}, {}, 0); }, "noise = -1");
+  expect_error([] { Swing({.sensor = {.delay = 2000}}, {}, 0); }, "delay = 2000");
+  expect_error([] { Swing({}, {.units = 0}, 0); }, "units = 0: must be in [1, 500]");
+  expect_error([] { Swing({}, {.steps = 10}, 0); }, "steps = 10: must be in [100, 50000]");
+  Swing session({}, {}, 0);
+  expect_error([&] { session.run(1); }, "nothing was learnt yet");
+  expect_error([&] { session.hold(0.0, 0.0); }, "nothing runs yet");
+  expect_error([&] { session.score(); }, "nothing was learnt yet");
+  expect_error([&] { session.set_world({.system = SwingSystem::cart_pole}); },
+               "another system is another session");
 }
 
 }  // namespace
