@@ -83,7 +83,7 @@ def linked(text: str, source: str) -> str:
             raise SystemExit(f"{source}: a link leads nowhere: {target}")
         if str(resolved) in known:
             where = known[str(resolved)] + (f"#{fragment}" if fragment else "")
-        elif resolved.suffix == ".png":
+        elif resolved.suffix in (".png", ".gif"):
             where = f"pictures/{resolved.name}"
         else:
             return label if match.group(0)[0] != "!" else ""
@@ -252,7 +252,7 @@ def check_links(folder: Path) -> int:
 def main(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     (out / "pictures").mkdir(parents=True)
-    for picture in (ROOT / "docs/pictures").glob("*.png"):
+    for picture in (ROOT / "docs/pictures").glob("*.[pg][ni][gf]"):
         shutil.copy(picture, out / "pictures")
     missing = {p.name for p in (ROOT / "docs").glob("*.md")} - {Path(s).name for s, _ in PAGES}
     if missing:

@@ -1,6 +1,7 @@
 // A real browser for the tests: Debian's chromium, with everything it would fetch by itself off.
 
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {dirname, join} from 'node:path';
 
 import {type Browser, type Locator, type Page, chromium} from 'playwright-core';
@@ -85,55 +86,60 @@ export interface Film {
   end(): Promise<number>;
 }
 
-/** Films some of the page's canvases side by side, under the text of an element. */
+const encoder = readFileSync(createRequire(import.meta.url).resolve('gifenc'), 'utf8');
+
+/** Films some of the page's canvases side by side, under the text of an element, as an animated GIF. */
 export async function film(page: Page, name: string, canvases: string[], title: string): Promise<Film> {
-  const recorder = await page.evaluateHandle(([selectors, caption]) => {
-    const height = 360;
-    const gap = 16;
+  const recorder = await page.evaluateHandle(([selectors, caption, code]) => {
+    const exports = {};
+    new Function('exports', 'module', code)(exports, {exports});
+    const {GIFEncoder, quantize, applyPalette} = exports as typeof import('gifenc');
+    const height = 220;
+    const gap = 12;
+    const milliseconds = 150;  // a frame
     const found = selectors.map((selector) => document.querySelector<HTMLCanvasElement>(selector)!);
     const widths = found.map((canvas) => Math.round((height * canvas.width) / canvas.height));
     const sheet = document.createElement('canvas');
     sheet.width = widths.reduce((sum, wide) => sum + wide + gap, gap);
-    sheet.height = height + 72;
-    const context = sheet.getContext('2d')!;
+    sheet.height = height + 48;
+    const context = sheet.getContext('2d', {willReadFrequently: true})!;
     const style = getComputedStyle(document.body);
-    const made = new MediaRecorder(sheet.captureStream(30), {mimeType: 'video/webm', videoBitsPerSecond: 600_000});
-    const draw = () => {
+    const gif = GIFEncoder();
+    let filming = true;
+    const take = () => {
+      if (!filming) return;
       context.fillStyle = style.backgroundColor;
       context.fillRect(0, 0, sheet.width, sheet.height);
       context.fillStyle = style.color;
-      context.font = '600 26px system-ui, sans-serif';
-      context.fillText(document.querySelector(caption)?.textContent ?? '', gap, 40);
+      context.font = '600 18px system-ui, sans-serif';
+      context.fillText(document.querySelector(caption)?.textContent ?? '', gap, 27);
       let x = gap;
       found.forEach((canvas, i) => {
-        context.drawImage(canvas, x, 56, widths[i]!, height);
+        context.drawImage(canvas, x, 40, widths[i]!, height);
         x += widths[i]! + gap;
       });
-      if (made.state !== 'inactive') requestAnimationFrame(draw);
+      const {data} = context.getImageData(0, 0, sheet.width, sheet.height);
+      const palette = quantize(data, 24);
+      gif.writeFrame(applyPalette(data, palette), sheet.width, sheet.height, {palette, delay: milliseconds});
     };
-    const parts: Blob[] = [];
-    made.ondataavailable = (event) => parts.push(event.data);
-    made.start(1000);
-    draw();
+    const timer = setInterval(take, milliseconds);
     const end = async () => {
-      await new Promise((resolve) => {
-        made.onstop = resolve;
-        made.stop();
-      });
+      clearInterval(timer);
+      gif.finish();
       return new Promise<string>((resolve) => {
         const reader = new FileReader();
         reader.onload = () => resolve(String(reader.result).replace(/^.*,/, ''));
-        reader.readAsDataURL(new Blob(parts));
+        reader.readAsDataURL(new Blob([gif.bytes()]));
       });
     };
-    return {pause: () => made.pause(), resume: () => made.resume(), end};
-  }, [canvases, title] as const);
+    return {film: (on: boolean) => { filming = on; }, end};
+  }, [canvases, title, encoder] as const);
   return {
-    pause: () => recorder.evaluate((made) => made.pause()),
-    goOn: () => recorder.evaluate((made) => made.resume()),
+    pause: () => recorder.evaluate((made) => made.film(false)),
+    goOn: () => recorder.evaluate((made) => made.film(true)),
     end: async () => {
       const bytes = Buffer.from(await recorder.evaluate((made) => made.end()), 'base64');
-      writeFileSync(kept(`${name}.webm`), bytes);
+      writeFileSync(kept(`${name}.gif`), bytes);
       return bytes.length;
     },
   };

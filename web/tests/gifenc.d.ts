@@ -1,0 +1,11 @@
+// What is used of gifenc, which has no types of its own.
+declare module 'gifenc' {
+  type Palette = number[][];
+  export function GIFEncoder(): {
+    writeFrame(index: Uint8Array, width: number, height: number, options: {palette: Palette; delay: number}): void;
+    finish(): void;
+    bytes(): Uint8Array<ArrayBuffer>;
+  };
+  export function quantize(rgba: Uint8ClampedArray, colours: number): Palette;
+  export function applyPalette(rgba: Uint8ClampedArray, palette: Palette): Uint8Array;
+}
