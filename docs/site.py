@@ -252,7 +252,7 @@ def check_links(folder: Path) -> int:
 def main(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     (out / "pictures").mkdir(parents=True)
-    for picture in (ROOT / "docs/pictures").glob("*.[pg][ni][gf]"):
+    for picture in (ROOT / "docs/pictures").iterdir():
         shutil.copy(picture, out / "pictures")
     missing = {p.name for p in (ROOT / "docs").glob("*.md")} - {Path(s).name for s, _ in PAGES}
     if missing:
