@@ -52,6 +52,7 @@ struct EvaluateCommand {
   void on_environment(const Model& model, const toml::table& options) const;
   void by_steps(const Model& model, BuiltIn& built_in) const;
   void by_episodes(const Model& model, BuiltIn& built_in) const;
+  ordered_json head(const BuiltIn& built_in, Index count) const;
   void add_reference(const BuiltIn& built_in, ordered_json& result, std::string& table) const;
   void write_runs(const EnvironmentSpec& spec, const Trajectory& learnt, const Trajectory& initial,
                   ordered_json& result) const;
@@ -120,6 +121,19 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   endless ? by_steps(loaded, built_in) : by_episodes(loaded, built_in);
 }
 
+/// What was asked for, with so many episodes.
+ordered_json EvaluateCommand::head(const BuiltIn& built_in, Index count) const {
+  ordered_json result = start_json("evaluation", repeat);
+  result["model"] = model.string();
+  result["environment"] = built_in.name;
+  result["environment_options"] = built_in.options;
+  result["steps"] = steps;
+  result["episodes"] = count;
+  result["seed"] = seed;
+  result["reward"] = built_in.environment->spec().reward_name;
+  return result;
+}
+
 void EvaluateCommand::add_reference(const BuiltIn& built_in, ordered_json& result,
                                     std::string& table) const {
   if (!built_in.reference || no_reference) return;
@@ -163,14 +177,7 @@ void EvaluateCommand::by_steps(const Model& loaded, BuiltIn& built_in) const {
     optimum = built_in.optimum(loaded.options.value.discount);
   }
 
-  ordered_json result = start_json("evaluation", repeat);
-  result["model"] = model.string();
-  result["environment"] = built_in.name;
-  result["environment_options"] = built_in.options;
-  result["steps"] = steps;
-  result["episodes"] = runs;
-  result["seed"] = seed;
-  result["reward"] = spec.reward_name;
+  ordered_json result = head(built_in, runs);
   result["learnt"] = score_json(learnt);
   result["initial"] = score_json(initial);
   if (optimum) result["optimum"] = {{"mean_reward", optimum->mean_reward}};
@@ -208,14 +215,7 @@ void EvaluateCommand::by_episodes(const Model& loaded, BuiltIn& built_in) const 
   const ProblemScore learnt = score(greedy, loaded.divergence_limit);
   const ProblemScore initial = score(*built_in.initial, RolloutOptions().divergence_limit);
 
-  ordered_json result = start_json("evaluation", repeat);
-  result["model"] = model.string();
-  result["environment"] = built_in.name;
-  result["environment_options"] = built_in.options;
-  result["steps"] = steps;
-  result["episodes"] = count;
-  result["seed"] = seed;
-  result["reward"] = spec.reward_name;
+  ordered_json result = head(built_in, count);
   result["score"] = score_label(built_in);
   result["learnt"] = score_json(learnt);
   result["initial"] = score_json(initial);
