@@ -138,7 +138,9 @@ std::string predictive_text(const Model& model) {
   const Index left_out = model.options.value.washout_rows() - 1;
   if (left_out > 0) {
     text += table_line("left out",
-                       fmt::format("the first {} rows of each episode (washout)", left_out));
+                       left_out == 1
+                           ? "the first row of each episode (washout)"
+                           : fmt::format("the first {} rows of each episode (washout)", left_out));
   }
   const FitDiagnostics& fit = model.diagnostics;
   text += table_line("fit",
