@@ -1,11 +1,15 @@
 import './style.css';
 
-import type {Report, Section, Table} from './document';
+import type {Handed} from './document';
 import {button, element} from './elements';
 import {FigurePanel} from './figures';
+import type {Section, Table} from './layout';
+import {layoutOf} from './sections';
 import {startingTheme, type Theme} from './theme';
 
-const report = JSON.parse(document.getElementById('document')?.textContent ?? '') as Report;
+const title = 'waggle report';
+const handed = JSON.parse(document.getElementById('document')?.textContent ?? '') as Handed;
+const report = layoutOf(handed);
 const panels: FigurePanel[] = [];
 let theme: Theme = startingTheme();
 
@@ -69,7 +73,7 @@ function problems(): HTMLElement[] {
 }
 
 function page(): void {
-  document.title = report.title;
+  document.title = title;
   const links = report.sections.map((section) =>
     element('li', {}, element('a', {href: `#${section.id}`}, named(section))));
   const dark = button('', 'Light or dark', () => {
@@ -80,7 +84,7 @@ function page(): void {
   document.body.append(
     element('a', {class: 'skip', href: '#main'}, 'To the results'),
     element('header', {}, element('div', {class: 'bar'},
-      element('h1', {}, report.title), element('span', {class: 'version'}, report.version), dark),
+      element('h1', {}, title), element('span', {class: 'version'}, handed.version), dark),
       element('nav', {'aria-label': 'Sections'}, element('ul', {}, ...links))),
     element('main', {id: 'main'}, ...problems(), ...report.sections.map(show)));
 }
