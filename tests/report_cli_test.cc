@@ -263,7 +263,9 @@ TEST_F(ReportCli, ReadsNothingOutsideTheDirectory) {
   write("r/results.json", sly.dump());
   write("secret.csv", "steps,seed,error,estimation_error\n1,2,3,4\n2,3,4,5\n");
   ASSERT_EQ(run("report " + path("r") + " -o " + path("a.html")).code, 0);
-  for (const auto& [name, file] : document("a.html")["results"][0]["files"].items()) {
+  const ordered_json files = document("a.html")["results"][0]["files"];
+  EXPECT_EQ(files.size(), 2u);
+  for (const auto& [name, file] : files.items()) {
     const std::string why = file["missing"];
     EXPECT_NE(why.find("which is not below it"), std::string::npos) << why;
     EXPECT_TRUE(file["values"].empty()) << name;

@@ -83,13 +83,13 @@ function channel(field: string, axis: Axis): Channel {
 export function layered(x: Axis, y: Axis, layers: Layer[], height = 280): Spec {
   const named = layers.filter((layer) => layer.label);
   const scale = {domain: named.map((layer) => layer.label), range: named.map(colourOf)};
-  const legend = dashesOf(named);
+  const symbols = symbolsOf(named);
   const draw = (layer: Layer): LayerSpec => {
     const mark: Record<string, unknown> = {type: layer.mark, ...layer.options};
     const encoding: Record<string, Channel> = {};
     if (layer.x) encoding.x = channel(layer.x, x);
     if (layer.y) encoding.y = channel(layer.y, y);
-    if (layer.label) encoding.color = {datum: layer.label, type: 'nominal', scale, ...legend};
+    if (layer.label) encoding.color = {datum: layer.label, type: 'nominal', scale, ...symbols};
     else mark.color = colourOf(layer);
     return {
       data: {name: layer.data}, mark, encoding: {...encoding, ...layer.channels as Record<string, Channel>},
@@ -103,14 +103,20 @@ function colourOf(layer: Layer): string {
   return layer.colour ?? colour.measured;
 }
 
-/** What makes the legend show dashes as they are drawn: Vega-Lite would show the colour alone. */
-function dashesOf(named: Layer[]): {legend?: object} {
+/** What makes the legend show lines as lines, dashed ones as dashed: Vega-Lite would show one shape for all. */
+function symbolsOf(named: Layer[]): {legend?: object} {
   const dashes: Record<string, number[]> = {};
-  for (const {label, options} of named) {
+  const shapes: Record<string, string> = {};
+  for (const {label, mark, options} of named) {
     if (options?.strokeDash) dashes[label!] = options.strokeDash.map((length) => length / 2);  // its lines are short
+    shapes[label!] = mark === 'line' || mark === 'rule' ? 'stroke' : 'circle';
   }
-  if (Object.keys(dashes).length === 0) return {};
-  return {legend: {symbolDash: {expr: `${JSON.stringify(dashes)}[datum.label] || []`}}};
+  const byLabel = (values: object) => `${JSON.stringify(values)}[datum.label]`;
+  const legend = {
+    ...Object.keys(dashes).length > 0 ? {symbolDash: {expr: `${byLabel(dashes)} || []`}} : {},
+    ...new Set(Object.values(shapes)).size > 1 ? {symbolType: {expr: byLabel(shapes)}} : {},
+  };
+  return Object.keys(legend).length > 0 ? {legend} : {};
 }
 
 /** The datasets that a chart's layers name, each once. */

@@ -109,13 +109,23 @@ describe('a report of everything', () => {
       await page.evaluate(() => delete document.body.dataset.saved);
       await (await group.$('button:text-is("SVG")'))!.click();
       await page.waitForFunction(() => document.body.dataset.saved);
-      // Groups of marks other than those of axes and legends, with something in them.
-      const marks = await page.evaluate(() => {
-        const drawing = new DOMParser().parseFromString(document.body.dataset.saved!, 'image/svg+xml');
-        return [...drawing.querySelectorAll('[class*="_marks"] path')]
-          .filter((path) => (path.getAttribute('d') ?? '').length > 10).length;
+      const drawing = await page.evaluate(() => {
+        const parsed = new DOMParser().parseFromString(document.body.dataset.saved!, 'image/svg+xml');
+        const dashed = (within: string) => [...parsed.querySelectorAll(`${within} [stroke-dasharray]`)]
+          .filter((mark) => mark.getAttribute('stroke-dasharray')).length > 0;
+        return {
+          // Groups of marks other than those of axes and legends, with something in them.
+          marks: [...parsed.querySelectorAll('[class*="_marks"] path')]
+            .filter((path) => (path.getAttribute('d') ?? '').length > 10).length,
+          size: document.body.dataset.saved!.length,
+          legend: parsed.querySelector('.role-legend') !== null,
+          dashes: dashed('[class*="_marks"]'),
+          dashesOfLegend: dashed('.role-legend'),
+        };
       });
-      expect(marks, name).toBeGreaterThan(0);
+      expect(drawing.marks, name).toBeGreaterThan(0);
+      expect(drawing.size, name).toBeLessThan(7e5);
+      if (drawing.legend) expect(drawing.dashesOfLegend, name).toBe(drawing.dashes);
     }
     expect(complaints).toEqual([]);
     await page.close();
@@ -137,8 +147,19 @@ describe('a report of everything', () => {
     expect(png.content.subarray(1, 4).toString()).toBe('PNG');
     const csv = await save('bias-bias', 'CSV');
     const lines = csv.content.toString().trim().split('\n');
-    expect(lines[0]).toBe('steps,lstd_error,bellman_residual_error');
+    expect(lines[0]).toBe('steps,exact,lstd_error,bellman_residual_error');
     expect(lines.length).toBeGreaterThan(4);
+    // The nectar under a flight is a picture in the drawing.
+    const flight = (await save('bee-world-flights', 'SVG')).content.toString();
+    expect(flight).toMatch(/<image [^>]*href="data:image\/png;base64,/);
+    expect(flight.length).toBeLessThan(1.5e5);
+    if (!given) {  // the CSV is the file, whole and to its last digit, though not all of it is drawn
+      expect(csv.content.toString()).toBe(readFileSync(at('results', 'all', 'bias', 'bias.csv'), 'utf8'));
+      expect((await save('market-maker-arrival-inventory', 'CSV')).content.toString())
+        .toBe(readFileSync(at('results', 'all', 'market-maker-arrival', 'inventory.csv'), 'utf8'));
+      expect(await page.textContent('#market-maker-arrival-inventory .remark')).toBe('Drawn: 5,000 of the 10,000 rows ' +
+        'of market-maker-arrival/inventory.csv, evenly spaced. Its CSV has them all.');
+    }
     expect(complaints).toEqual([]);
     await page.close();
   }, 60_000);
@@ -178,6 +199,9 @@ describe('damaged results', () => {
     const field = readFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), 'utf8').split('\n');
     field[5] = field[5]!.replace(/,[^,]*,/, ',nan,');
     writeFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), field.join('\n'));
+    const path = readFileSync(at('damaged', 'bee-world', 'ridge_path.csv'), 'utf8').split('\n');
+    path[3] = path[3]!.replace(/^([^,]*,[^,]*),[^,]*/, '$1,0');
+    writeFileSync(at('damaged', 'bee-world', 'ridge_path.csv'), path.join('\n'));
     const ran = await waggle('report', at('damaged'), '-o', at('damaged.html'));
     expect(ran.status).toBe(0);
     expect(ran.output).toContain('2 missing');
@@ -186,6 +210,8 @@ describe('damaged results', () => {
     expect(await page.textContent('#bee-world-initial .missing')).toContain("'bee-world/initial_flight.csv' is not there");
     expect(await page.textContent('#bee-world-learning .missing')).toMatch(/learning_curve.csv/);
     expect(await page.textContent('#bee-world-improved .note')).toContain("1 of 250 values of 'nectar'");
+    expect(await page.textContent('#bee-world-ridge .note')).toContain("1 of 20 values of 'error' is not shown");
+    expect(await page.locator('#bee-world-ridge canvas').count()).toBe(2);
     expect(await page.locator('#bee-world-flights canvas').count()).toBe(3);  // of four
     expect(complaints).toEqual([]);
     await page.close();
