@@ -16,4 +16,10 @@ export interface SectionsOfKind {
   show: (layout: Layout, results: Results) => void;
 }
 
-export type Contribution = FiguresOfExperiments | SectionsOfKind;
+/** One section of all results of `waggle reproduce` whose names begin so, in whichever folders, in place of theirs. */
+export interface SectionOfSuite {
+  suite: string;
+  gather: (layout: Layout, results: Results[]) => void;
+}
+
+export type Contribution = FiguresOfExperiments | SectionsOfKind | SectionOfSuite;

@@ -8,9 +8,11 @@ import {SectionBuilder} from './section_builder';
 
 type DrawFigures = (builder: SectionBuilder, result: Json) => void;
 
-export function addExperiments(layout: Layout, results: Results, draw: DrawFigures): void {
+/** Without those of suites, by how their names begin. */
+export function addExperiments(layout: Layout, results: Results, suites: string[], draw: DrawFigures): void {
   const problems = new Map<string, Json[]>();
   for (const experiment of listIn(results.content, 'experiments')) {
+    if (suites.some((suite) => textIn(experiment, 'experiment').startsWith(suite))) continue;
     const name = problemOf(experiment);
     problems.set(name, [...problems.get(name) ?? [], experiment]);
   }
@@ -65,7 +67,7 @@ function addComparison(layout: Layout, results: Results, learners: Json[]): void
   builder.finish();
 }
 
-function seedsOf(experiment: Json): string {
+export function seedsOf(experiment: Json): string {
   const seeds = numberIn(experiment, 'seeds') ?? 0;
   const first = numberIn(experiment, 'first_seed') ?? 0;
   return seeds === 1 ? `seed ${first}` : `seeds ${first} to ${first + seeds - 1}`;
@@ -122,7 +124,7 @@ function comparisonTable(learners: Json[], name: string): Table {
   };
 }
 
-function notesOf(experiment: Json): string[] {
+export function notesOf(experiment: Json): string[] {
   const notes: string[] = [];
   const seeds = numberIn(experiment, 'seeds') ?? 0;
   const learner = `'${textIn(experiment, 'learner')}'`;

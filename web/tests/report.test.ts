@@ -1,4 +1,4 @@
-import {readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
@@ -6,6 +6,7 @@ import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {launch, look, open, picture} from './browser';
+import {controlFiles, controlResults} from './control_results';
 import {must, temporaryFolder, waggle} from './waggle';
 
 // Ids of the figures that a report of everything must have; one for every picture of the paper first.
@@ -18,7 +19,7 @@ const figures = [
   'convergence-theorem-2-slopes', 'online-bee-world-distance', 'online-bee-world-lemma',
   'online-control-nectar', 'forecasting-mackey-glass', 'forecasting-narma10', 'forecasting-lorenz',
   'forecasting-memory', 'learn-value', 'learn-calibration', 'evaluate-reward', 'evaluate-log-calibration',
-  'forecast-column_1',
+  'forecast-column_1', 'control-steps', 'control-seconds', 'control-rounds', 'control-seeds',
 ];
 
 const folder = temporaryFolder();
@@ -43,6 +44,10 @@ async function makeReport(): Promise<void> {
   await must('evaluate', at('bee.safetensors'), at('log.csv'), '--out', at('results', 'evaluate-log'));
   await must('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
   await must('forecast', at('series.csv'), '--column', 'x', '--closed-loop', '100', '--out', at('results', 'forecast'));
+  // The control suite takes minutes: results as it writes them.
+  mkdirSync(at('results', 'control'));
+  const files = {...controlFiles, 'results.json': JSON.stringify(controlResults)};
+  for (const [name, text] of Object.entries(files)) writeFileSync(at('results', 'control', name), text);
   await must('report', at('results'), '-o', report);
 }
 
@@ -154,9 +159,11 @@ describe('a report of everything', () => {
     expect(flight).toMatch(/<image [^>]*href="data:image\/png;base64,/);
     expect(flight.length).toBeLessThan(1.5e5);
     if (!given) {  // the CSV is the file, whole and to its last digit, though not all of it is drawn
-      expect(csv.content.toString()).toBe(readFileSync(at('results', 'all', 'bias', 'bias.csv'), 'utf8'));
-      expect((await save('market-maker-arrival-inventory', 'CSV')).content.toString())
-        .toBe(readFileSync(at('results', 'all', 'market-maker-arrival', 'inventory.csv'), 'utf8'));
+      const numbers = (text: string) => text.split('\n').slice(1).map((line) => line.split(',').map(Number));
+      const file = (...names: string[]) => numbers(readFileSync(at('results', 'all', ...names), 'utf8'));
+      expect(numbers(csv.content.toString())).toEqual(file('bias', 'bias.csv'));
+      expect(numbers((await save('market-maker-arrival-inventory', 'CSV')).content.toString()))
+        .toEqual(file('market-maker-arrival', 'inventory.csv'));
       expect(await page.textContent('#market-maker-arrival-inventory .remark')).toBe('Drawn: 5,000 of the 10,000 rows ' +
         'of market-maker-arrival/inventory.csv, evenly spaced. Its CSV has them all.');
     }

@@ -9,6 +9,7 @@ import type {Spec} from '../report/chart';
 import type {DataFile, Handed, Json} from '../report/document';
 import {type Figure, csvOf, rowsOf} from '../report/layout';
 import {layoutOf} from '../report/sections';
+import {controlFiles, controlResults} from './control_results';
 import {must, temporaryFolder} from './waggle';
 
 const folder = temporaryFolder();
@@ -141,7 +142,56 @@ describe('an experiment', () => {
   });
 });
 
+describe('the control suite', () => {
+  test('is one section of all its runs', async () => {
+    const {sections, datasets} = await shown(controlResults, controlFiles);
+    expect(sections.map(({id}) => id)).toEqual(['control']);
+    const [section] = sections;
+    expect(section!.tables[0]!.columns).toEqual(['problem', 'predictive', 'paper', 'reference', 'recurrent PPO']);
+    expect(section!.tables[0]!.rows).toEqual([
+      ['pendulum, angle only, 10,000 steps', '-147.000', '-1200.000', '-137.000', '-190.000 (74k)']]);
+    expect(section!.figures.map(({id, missing, notes}) => [id, missing, notes])).toEqual(
+      ['control-steps', 'control-seconds', 'control-rounds', 'control-seeds'].map((id) => [id, '', []]));
+    const fields = (id: string) => drawn(named(section!.figures, id).charts[0]!.spec);
+    expect(fields('control-steps')).toEqual(
+      {predictive: 'score $red', paper: 'score $blue', 'recurrent PPO': 'score $purple', reference: 'score $ink'});
+    // The learners' places, then what others published.
+    expect(datasets['control/pendulum, angle only against steps']).toMatchObject({
+      columns: ['learner', 'steps', 'score', 'p05', 'p95'],
+      values: [[0, 1, 2], [10000, 10000, 74000], [-147, -1200, -190], [-163, -1300, -190], [-141, -1100, -190]],
+    });
+    expect(datasets['control/pendulum, angle only against seconds']!.values).toEqual(
+      [[0, 0, 0, 1, 1, 1], [-163, -147, -141, -1300, -1200, -1100], [9.5, 9, 10, 0.5, 0.6, 0.55]]);
+    expect(datasets['control/pendulum, angle only against seconds measured']!.values).toEqual([[-190], [606]]);
+  });
+
+  test('gathers folders, and goes on without files', () => {
+    const [whole, other] = controlResults.experiments as Made[];
+    const content = (experiment: Made) => ({...controlResults, experiments: [{...experiment, figures: []}]});
+    const {sections, problems} = layoutOf({version: '', problems: [], results: [
+      {folder: 'a', content: content(whole!), files: {}},
+      {folder: 'b', content: content({...other!, learner: 'one-layer'}), files: {}}]});
+    expect(problems).toEqual([]);
+    expect(sections.length).toBe(1);
+    expect(sections[0]).toMatchObject({folder: 'a, b'});
+    expect(sections[0]!.tables[0]!.columns).toEqual(['problem', 'predictive', 'one-layer', 'reference', 'recurrent PPO']);
+    expect(sections[0]!.figures.map(({id}) => id)).toEqual(['control-steps', 'control-seeds']);
+  });
+});
+
 describe('a run', () => {
+  test('says what a controller predicts and keeps', () => {
+    const {sections: [section], datasets} = layoutOf({version: '', problems: [], results: [{
+      folder: '', files: {}, content: {kind: 'learn', figures: [], predictive: {
+        memory: {units: 300, frames: 3, size: 315}, fits: 4, dimensions: [7, 8], seen_now: 1, horizons: [1, 2],
+        predictions: [{name: 'a.b', explained: [0.9, 0.8]}, {name: 'still', explained: [null, null]}],
+      }}}]});
+    expect(section!.tables[1]!.rows).toContainEqual(['numbers kept of it, which predict the future', '7 to 8']);
+    expect(section!.tables[1]!.rows).toContainEqual(['last inputs, remembered exactly', '4']);
+    expect(drawn(named(section!.figures, 'learn-predictions').charts[0]!.spec)).toEqual({'a.b': 'explained_1 $blue'});
+    expect(datasets['learn/predictions']!.values).toEqual([[1, 2], [0.9, 0.8]]);
+  });
+
   test('may have columns of any name', async () => {
     const {sections: [section], datasets} = await shown({
       kind: 'forecast', columns: ['a.b[0]'], tested: 2, figures: [{name: 'predictions', file: 'predictions.csv'}],
