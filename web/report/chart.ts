@@ -21,6 +21,10 @@ export interface Axis {
   zero?: boolean;
   /** Of its numbers, as d3 writes it; none: by itself. */
   format?: string;
+  /** Where it has numbers; none: by itself. */
+  ticks?: number[];
+  /** Pixels between its ends and what is drawn. */
+  padding?: number;
   /** In place of the scale that follows from the above. */
   scale?: Record<string, unknown>;
 }
@@ -68,12 +72,15 @@ export interface Spec {
 }
 
 function channel(field: string, axis: Axis): Channel {
-  const scale = axis.log ? {type: 'log', nice: false} : {zero: axis.zero ?? false, nice: true};
+  const scale: Record<string, unknown> =
+    axis.log ? {type: 'log', nice: false} : {zero: axis.zero ?? false, nice: true};
+  if (axis.padding) scale.padding = axis.padding;
   return {
     field, type: 'quantitative', scale: axis.scale ?? scale,
     axis: {
       title: axis.title,
       ...(axis.format ? {format: axis.format} : {}),
+      ...(axis.ticks ? {values: axis.ticks} : {}),
       ...(axis.log ? {gridOpacity: 0.5} : {}),  // there are many lines
     },
   };

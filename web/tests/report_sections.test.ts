@@ -156,13 +156,13 @@ describe('the control suite', () => {
     expect(fields('control-steps')).toEqual(
       {predictive: 'score $red', paper: 'score $blue', 'recurrent PPO': 'score $purple', reference: 'score $ink'});
     // The learners' places, then what others published.
-    expect(datasets['control/pendulum, angle only against steps']).toMatchObject({
+    expect(datasets['control/pendulum, angle only/against steps']).toMatchObject({
       columns: ['learner', 'steps', 'score', 'p05', 'p95'],
       values: [[0, 1, 2], [10000, 10000, 74000], [-147, -1200, -190], [-163, -1300, -190], [-141, -1100, -190]],
     });
-    expect(datasets['control/pendulum, angle only against seconds']!.values).toEqual(
+    expect(datasets['control/pendulum, angle only/against seconds']!.values).toEqual(
       [[0, 0, 0, 1, 1, 1], [-163, -147, -141, -1300, -1200, -1100], [9.5, 9, 10, 0.5, 0.6, 0.55]]);
-    expect(datasets['control/pendulum, angle only against seconds measured']!.values).toEqual([[-190], [606]]);
+    expect(datasets['control/pendulum, angle only/measured']!.values).toEqual([[-190], [606]]);
   });
 
   test('gathers folders, and goes on without files', () => {

@@ -1,4 +1,4 @@
-import {type Layer, colour, dashed, layered} from '../chart';
+import {type Axis, type Layer, colour, dashed, layered} from '../chart';
 import type {Contribution} from '../contribution';
 import type {DataFile, Json, Results} from '../document';
 import {notesOf, seedsOf} from '../experiments';
@@ -8,6 +8,7 @@ import {type ChartPlan, type Data, Missing, SectionBuilder} from '../section_bui
 
 const suite = 'control-';
 const rival = 'recurrent PPO';
+const experience: Axis = {title: 'steps of experience', log: true, format: '~s'};
 const inks = [colour.estimate, colour.measured, colour.other, colour.fourth];
 
 /** One learner on one problem. */
@@ -75,7 +76,7 @@ function medians(runs: Run[], learners: string[]): Table {
 function references(builder: SectionBuilder, id: string, runs: Run[]): Layer[] {
   const value = numberIn(runs[0]!.score, 'reference');
   if (value === null) return [];
-  const {name: data} = builder.dataset(`${id} reference`, {score: [value]});
+  const {name: data} = builder.dataset(`${id}/reference`, {score: [value]});
   return [{data, mark: 'rule', y: 'score', label: 'reference', colour: colour.exact, options: dashed}];
 }
 
@@ -98,9 +99,9 @@ function againstSteps(builder: SectionBuilder, title: string, runs: Run[]): Char
       const rows = points.filter(([, at, score]) => at !== 0 && score !== null);
       if (rows.length === 0) throw new Missing('every seed lost the system');
       const names = ['learner', 'steps', 'score', 'p05', 'p95'];
-      const {name: data} = builder.dataset(`${title} against steps`,
+      const {name: data} = builder.dataset(`${title}/against steps`,
         Object.fromEntries(names.map((name, c) => [name, rows.map((row) => row[c] ?? null)])));
-      return layered({title: 'steps of experience', log: true, format: '~s'}, {title: 'score'}, [
+      return layered({...experience, padding: 14}, {title: 'score'}, [
         ...ofEach(learners, (label, ink) => [
           {data, mark: 'rule', x: 'steps', y: 'p05', colour: ink, channels: {y2: {field: 'p95'}}},
           {data, mark: 'point', x: 'steps', y: 'score', label, colour: ink, options: {filled: true, size: 60}},
@@ -133,21 +134,20 @@ function againstSeconds(builder: SectionBuilder, title: string, runs: Run[]): Ch
     title,
     draw: () => {
       const learners = unique(runs.map(({learner}) => learner));
-      const id = `${title} against seconds`;
-      const {name: data} = together(builder, id, runs, 'runs', ['score', 'cpu_seconds']);
+      const {name: data} = together(builder, `${title}/against seconds`, runs, 'runs', ['score', 'cpu_seconds']);
       const layers = ofEach(learners, (label, ink) => [
         {data, mark: 'circle', x: 'cpu_seconds', y: 'score', label, colour: ink, options: {size: 30, opacity: 0.8}}]);
       const measured = runs.map(({result}) => member(member(result, 'options'), 'measured')).find((one) => one !== null);
       if (measured) {
-        const point = builder.dataset(`${id} measured`,
+        const point = builder.dataset(`${title}/measured`,
           {score: [numberIn(measured, 'score')], cpu_seconds: [numberIn(measured, 'cpu_seconds')]});
         layers.push({
           data: point.name, mark: 'point', x: 'cpu_seconds', y: 'score', label: `${rival}, measured by others`,
           colour: colour.paper, options: {filled: true, size: 60},
         });
       }
-      return layered({title: 'CPU seconds of learning', log: true, format: '~g'}, {title: 'score'},
-        [...layers, ...references(builder, id, runs)], 220);
+      return layered({title: 'CPU seconds of learning', log: true, format: '~g', padding: 14}, {title: 'score'},
+        [...layers, ...references(builder, title, runs)], 220);
     },
   };
 }
@@ -157,8 +157,8 @@ function rounds(builder: SectionBuilder, problem: string, runs: Run[]): ChartPla
     title: problem,
     draw: () => {
       const learners = unique(runs.map(({learner}) => learner));
-      const {name: data} = together(builder, `${problem} rounds`, runs, 'rounds', ['steps', 'median', 'p05', 'p95']);
-      return layered({title: 'steps of experience', log: true, format: '~s'}, {title: 'reward per step'},
+      const {name: data} = together(builder, `${problem}/rounds`, runs, 'rounds', ['steps', 'median', 'p05', 'p95']);
+      return layered(experience, {title: 'reward per step'},
         ofEach(learners, (label, ink) => [
           {
             data, mark: 'area', x: 'steps', y: 'p05', colour: ink, options: {opacity: 0.15},
@@ -178,12 +178,12 @@ function everySeed(builder: SectionBuilder, problem: string, runs: Run[]): Chart
       const rows = runs.flatMap(({learner, score}) => listIn(score, 'values')
         .filter((value) => typeof value === 'number').map((value) => [learners.indexOf(learner), value] as const));
       if (rows.length === 0) throw new Missing('every seed lost the system');
-      const {name: data} = builder.dataset(`${problem} seeds`,
+      const {name: data} = builder.dataset(`${problem}/seeds`,
         {learner: rows.map(([place]) => place), score: rows.map(([, score]) => score)});
       const transform = [{calculate: `${JSON.stringify(learners)}[datum.learner]`, as: 'name'}];
       const channels = {y: {field: 'name', type: 'nominal', sort: learners, title: null}};
       const box = {extent: 'min-max', size: 12, opacity: 0.35};
-      const across = references(builder, `${problem} seeds`, runs).map(({y, ...line}) => ({...line, x: y}));
+      const across = references(builder, problem, runs).map(({y, ...line}) => ({...line, x: y}));
       return layered({title: 'score'}, {title: ''}, [
         {data, mark: 'boxplot', x: 'score', options: box, channels, transform},
         {data, mark: 'circle', x: 'score', label: 'one seed', options: {size: 16, opacity: 0.7}, channels, transform},

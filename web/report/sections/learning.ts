@@ -52,8 +52,8 @@ function addPredictions(builder: SectionBuilder, predictive: Json): void {
       if (shown.length < varying.length) {
         builder.remark(`Drawn: ${shown.length} of ${counted(varying.length, 'prediction')}; its CSV has them all.`);
       }
-      return layered({title: 'steps ahead', log: true, format: 'd'}, {title: 'R²'}, shown.map(({name}, i): Layer =>
-        ({data, mark: 'line', x: 'steps', y: `explained_${i + 1}`, label: name, colour: inks[i], options: dotted})));
+      return layered({title: 'steps ahead', log: true, format: 'd', ticks: horizons}, {title: 'R²'}, shown.map(
+        ({name}, i): Layer => ({data, mark: 'line', x: 'steps', y: `explained_${i + 1}`, label: name, colour: inks[i], options: dotted})));
     },
   }]);
 }
