@@ -10,7 +10,9 @@ export const colour = {
   exact: '$ink',  // exact solutions
   paper: '$purple',  // what the paper prints
   other: '$green',  // a third of its kind
-  fourth: '$orange',  // and a fourth
+  fourth: '$orange',  // a fourth
+  fifth: '$sky',
+  sixth: '$muted',
 } as const;
 
 export interface Axis {

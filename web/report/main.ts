@@ -43,6 +43,12 @@ function repeat(section: Section): HTMLElement {
   return box;
 }
 
+function notes(all: string[]): HTMLElement {
+  const list = element('ul', {class: 'notes'}, ...all.map((note) => element('li', {}, note)));
+  if (all.length <= 8) return list;
+  return element('details', {class: 'notes'}, element('summary', {}, `${all.length} warnings`), list);
+}
+
 /** Its title, with its folder where another section has the same. */
 function named(section: Section): string {
   const same = report.sections.filter((other) => other.title === section.title).length > 1;
@@ -54,9 +60,7 @@ function show(section: Section): HTMLElement {
     element('h2', {id: `${section.id}-title`}, named(section)));
   if (section.text) root.append(element('p', {class: 'lead'}, section.text));
   section.tables.forEach((data) => root.append(table(data)));
-  if (section.notes.length > 0) {
-    root.append(element('ul', {class: 'notes'}, ...section.notes.map((note) => element('li', {}, note))));
-  }
+  if (section.notes.length > 0) root.append(notes(section.notes));
   for (const figure of section.figures) {
     const panel = new FigurePanel(figure, report);
     panels.push(panel);

@@ -1,4 +1,4 @@
-import {type Axis, type Layer, colour, dashed, layered} from '../chart';
+import {type Axis, type Layer, colour, dashed, dotted, layered} from '../chart';
 import type {Contribution} from '../contribution';
 import type {DataFile, Json, Results} from '../document';
 import {notesOf, seedsOf} from '../experiments';
@@ -9,7 +9,7 @@ import {type ChartPlan, type Data, Missing, SectionBuilder} from '../section_bui
 const suite = 'control-';
 const rival = 'recurrent PPO';
 const experience: Axis = {title: 'steps of experience', log: true, format: '~s'};
-const inks = [colour.estimate, colour.measured, colour.other, colour.fourth];
+const inks = [colour.estimate, colour.measured, colour.other, colour.fourth, colour.fifth, colour.sixth];
 
 /** One learner on one problem. */
 interface Run {
@@ -72,6 +72,9 @@ function medians(runs: Run[], learners: string[]): Table {
   };
 }
 
+/** Room for a chart under its legend, a line a label where it is narrow. */
+const heightOf = (layers: Layer[]) => 190 + 22 * layers.filter(({label}) => label).length;
+
 /** Lines across the chart at what is known without learning. */
 function references(builder: SectionBuilder, id: string, runs: Run[]): Layer[] {
   const value = numberIn(runs[0]!.score, 'reference');
@@ -101,11 +104,12 @@ function againstSteps(builder: SectionBuilder, title: string, runs: Run[]): Char
       const names = ['learner', 'steps', 'score', 'p05', 'p95'];
       const {name: data} = builder.dataset(`${title}/against steps`,
         Object.fromEntries(names.map((name, c) => [name, rows.map((row) => row[c] ?? null)])));
-      return layered({...experience, padding: 14}, {title: 'score'}, [
+      const layers = [
         ...ofEach(learners, (label, ink) => [
           {data, mark: 'rule', x: 'steps', y: 'p05', colour: ink, channels: {y2: {field: 'p95'}}},
           {data, mark: 'point', x: 'steps', y: 'score', label, colour: ink, options: {filled: true, size: 60}},
-        ]), ...references(builder, title, runs)], 220);
+        ]), ...references(builder, title, runs)];
+      return layered({...experience, padding: 14}, {title: 'score'}, layers, heightOf(layers));
     },
   };
 }
@@ -146,8 +150,9 @@ function againstSeconds(builder: SectionBuilder, title: string, runs: Run[]): Ch
           colour: colour.paper, options: {filled: true, size: 60},
         });
       }
-      return layered({title: 'CPU seconds of learning', log: true, format: '~g', padding: 14}, {title: 'score'},
-        [...layers, ...references(builder, title, runs)], 220);
+      layers.push(...references(builder, title, runs));
+      return layered({title: 'CPU seconds of learning', log: true, format: '~g', padding: 14}, {title: 'score'}, layers,
+        heightOf(layers));
     },
   };
 }
@@ -158,14 +163,14 @@ function rounds(builder: SectionBuilder, problem: string, runs: Run[]): ChartPla
     draw: () => {
       const learners = unique(runs.map(({learner}) => learner));
       const {name: data} = together(builder, `${problem}/rounds`, runs, 'rounds', ['steps', 'median', 'p05', 'p95']);
-      return layered(experience, {title: 'reward per step'},
-        ofEach(learners, (label, ink) => [
-          {
-            data, mark: 'area', x: 'steps', y: 'p05', colour: ink, options: {opacity: 0.15},
-            channels: {y2: {field: 'p95'}},
-          },
-          {data, mark: 'line', x: 'steps', y: 'median', label, colour: ink},
-        ]), 220);
+      const layers = ofEach(learners, (label, ink) => [
+        {
+          data, mark: 'area', x: 'steps', y: 'p05', colour: ink, options: {opacity: 0.15},
+          channels: {y2: {field: 'p95'}},
+        },
+        {data, mark: 'line', x: 'steps', y: 'median', label, colour: ink, options: dotted},
+      ]);
+      return layered({...experience, padding: 8}, {title: 'reward per step'}, layers, heightOf(layers));
     },
   };
 }
