@@ -290,8 +290,6 @@ void reproduce_bee_world(const ReproduceOptions& options, const SeedProgress& pr
 
 }  // namespace
 
-DrawFigures draw_bee_world;  // in report/bee_world.cc
-
 /// The paper's first problem.
 Experiment bee_world_experiment() {
   return {.name = "bee-world",
@@ -302,8 +300,7 @@ Experiment bee_world_experiment() {
                                "tasted and where it moved. It learns from 2,000 random steps.",
                        .main_metric = MainMetric{.name = "mean_nectar",
                                                  .axis = "mean nectar per step",
-                                                 .better = Better::higher},
-                       .draw = draw_bee_world}},
+                                                 .better = Better::higher}}},
           .run = reproduce_bee_world,
           .has_learners = true};
 }

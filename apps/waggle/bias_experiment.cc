@@ -113,8 +113,6 @@ void reproduce_bias(const ReproduceOptions& options, const SeedProgress& progres
 
 }  // namespace
 
-DrawFigures draw_bias;  // in report/bias.cc
-
 /// LSTD and the Bellman residual on features that represent π_0's value exactly, against data
 /// length.
 Experiment bias_experiment() {
@@ -123,8 +121,7 @@ Experiment bias_experiment() {
                        .title = "What noise does to the paper's estimator",
                        .text = "On features that can represent the value exactly, LSTD comes to "
                                "the exact curvature of the value with more data, and the Bellman "
-                               "residual of the paper to another number.",
-                       .draw = draw_bias}},
+                               "residual of the paper to another number."}},
           .run = reproduce_bias};
 }
 

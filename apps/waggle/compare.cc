@@ -15,8 +15,9 @@ std::vector<ExperimentResult> compare(const ReproduceOptions& options,
   all.figures = Figures::learning_curve;
   std::vector<ExperimentResult> results = reproduce(all, progress);
   for (ExperimentResult& result : results) {
-    std::erase_if(result.figures,
-                  [](const Figure& figure) { return figure.name != "learning_curve"; });
+    std::erase_if(result.figures, [](const Figure& figure) {  // that show no learning
+      return figure.name != "learning_curve" && figure.name != "runs" && figure.name != "rounds";
+    });
     result.among_learners = true;
   }
   return results;

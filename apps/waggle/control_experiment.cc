@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <ctime>
+#include <limits>
 
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
@@ -10,6 +11,7 @@
 #include "environments.h"
 #include "experiment.h"
 #include "experiment_file.h"
+#include "learning_figures.h"
 #include "progress.h"
 
 namespace waggle::app {
@@ -31,6 +33,9 @@ struct Row {
   double unit = 1;  ///< the score is reported in units of this
   std::optional<double> published;
   Index published_steps = 0;
+  std::optional<double> measured;  ///< another score of the same learner, with its CPU seconds
+  Index measured_steps = 0;
+  double measured_seconds = 0;
   toml::table options = {};  ///< of the environment
 };
 
@@ -43,6 +48,9 @@ void describe(Visitor& v, Row& row) {
   v("unit", row.unit);
   v("published", row.published);
   v("published_steps", row.published_steps);
+  v("measured", row.measured);
+  v("measured_steps", row.measured_steps);
+  v("measured_seconds", row.measured_seconds);
 }
 
 std::vector<Row> read_rows(const ExperimentFile& file) {
@@ -110,9 +118,9 @@ Judged judge(const BuiltIn& problem, const Model& model, Index steps, std::uint6
   return {score.score, score.episodes.diverged};
 }
 
-/// One seed: learn, then act in fresh episodes.
+/// One seed: learn, then act in fresh episodes. `rounds` is what it earned while learning.
 SeedOutcome run_seed(const Row& row, LearnOptions options, Index evaluation_steps,
-                     std::uint64_t seed) {
+                     std::uint64_t seed, std::vector<LearnRound>& rounds) {
   const BuiltIn problem = make_built_in(row.environment, row.options);
   options.collect.steps = row.steps;
   options.fit.value.discount = problem.discount;
@@ -125,6 +133,7 @@ SeedOutcome run_seed(const Row& row, LearnOptions options, Index evaluation_step
         learn(simulation, *problem.initial, options, {.progress = until_interrupted()});
     end_if_interrupted();
     outcome.seconds = cpu_seconds() - start;
+    rounds = learnt.rounds;
     outcome.warnings = learnt.warnings;
     outcome.rank_deficient = learnt.diagnostics.rank_deficient();
     outcome.diverged = !learnt.usable();
@@ -150,6 +159,21 @@ std::optional<double> reference_of(const Row& row) {
   return std::nullopt;
 }
 
+/// Files, not part of the results: seconds are never the same twice.
+std::vector<Figure> figures_of(const std::vector<SeedOutcome>& outcomes, std::uint64_t first_seed,
+                               const std::vector<std::vector<LearnRound>>& rounds) {
+  Figure runs{"runs", {"seed", "score", "cpu_seconds"}, {}};
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].diverged) continue;
+    runs.rows.push_back(
+        {static_cast<double>(first_seed + i), outcomes[i].values.front(), outcomes[i].seconds});
+  }
+  if (runs.rows.empty()) runs.missing = "every seed lost the system";
+  Figure curve = learning_curve(rounds, 1.0, std::numeric_limits<double>::quiet_NaN());
+  curve.name = "rounds";
+  return {runs, curve};
+}
+
 void reproduce_control(const ReproduceOptions& options, const SeedProgress& progress,
                        Results& results) {
   const ExperimentFile file("control");
@@ -168,17 +192,26 @@ void reproduce_control(const ReproduceOptions& options, const SeedProgress& prog
           {"steps", row.steps},
           {"published_steps", row.published_steps},
           {"learner", to_json(learner)}};
+      if (row.measured) {
+        result.options["measured"] = {{"score", *row.measured},
+                                      {"steps", row.measured_steps},
+                                      {"cpu_seconds", row.measured_seconds}};
+      }
       result.metrics = {{"score", row.title, row.published, reference, {}, true}};
       std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-      const std::size_t done =
-          for_each_seed(options, fmt::format("control, {}, {}", row.name, name), progress,
-                        [&](int i, std::uint64_t seed) {
-                          outcomes[static_cast<std::size_t>(i)] =
-                              run_seed(row, learner, file.evaluation_steps(), seed);
-                        });
+      std::vector<std::vector<LearnRound>> rounds(outcomes.size());
+      const std::size_t done = for_each_seed(
+          options, fmt::format("control, {}, {}", row.name, name), progress,
+          [&](int i, std::uint64_t seed) {
+            const auto place = static_cast<std::size_t>(i);
+            outcomes[place] = run_seed(row, learner, file.evaluation_steps(), seed, rounds[place]);
+          });
       outcomes.resize(done);
       result.seeds = static_cast<int>(done);
       collect(outcomes, result);
+      if (options.figures != Figures::none) {
+        result.figures = figures_of(outcomes, options.first_seed, rounds);
+      }
       results.push_back(std::move(result));
     }
   }

@@ -372,21 +372,17 @@ void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& 
 
 }  // namespace
 
-DrawFigures draw_theorem_1, draw_theorem_2;  // in report/convergence.cc
-
 /// Theorems 1 and 2: errors against the steps and the features, and their slopes.
 Experiment convergence_experiment() {
   return {.name = "convergence",
           .results = {{.name = "convergence-theorem-1",
                        .title = "Theorem 1: least squares with memory",
                        .text = "Errors of a regression on a filter's states, against the steps "
-                               "seen and the features used.",
-                       .draw = draw_theorem_1},
+                               "seen and the features used."},
                       {.name = "convergence-theorem-2",
                        .title = "Theorem 2: values",
                        .text = "Errors of the value of a fixed policy, against the steps seen and "
-                               "the features used.",
-                       .draw = draw_theorem_2}},
+                               "the features used."}},
           .run = reproduce_convergence,
           .slow = true};
 }

@@ -12,14 +12,9 @@
 /// stands in its entry; commands, results and reports loop over the table.
 ///
 /// A new experiment is the file NAME_experiment.cc with a function `Experiment NAME_experiment()`,
-/// experiments/NAME.toml if it has options, report/NAME.cc if it has figures, and its name in the
-/// list of CMakeLists.txt.
+/// experiments/NAME.toml if it has options, web/report/sections/NAME.ts if it has figures, and its
+/// name in the list of CMakeLists.txt.
 namespace waggle::app {
-
-class SectionBuilder;
-
-/// Draws the figures of a result, as results.json holds it, into its section of the report.
-using DrawFigures = void(SectionBuilder& builder, const nlohmann::ordered_json& result);
 
 /// One of the results an experiment has.
 struct ResultKind {
@@ -27,7 +22,6 @@ struct ResultKind {
   std::string title;  ///< of its section in the report
   std::string text;   ///< what it is about, in a sentence or two
   std::optional<MainMetric> main_metric = std::nullopt;
-  DrawFigures* draw = nullptr;  ///< null: the report shows its table alone
 };
 
 struct Experiment {

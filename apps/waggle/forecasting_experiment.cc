@@ -245,16 +245,13 @@ void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& 
 
 }  // namespace
 
-DrawFigures draw_forecasting;  // in report/forecasting.cc
-
 /// Mackey–Glass, NARMA10, Lorenz and memory capacity, next to reservoirpy's figures.
 Experiment forecasting_experiment() {
   return {.name = "forecasting",
           .results = {{.name = "forecasting",
                        .title = "Forecasting",
                        .text = "The same reservoirs and the same solve, predicting time series "
-                               "instead of values, next to figures measured with reservoirpy.",
-                       .draw = draw_forecasting}},
+                               "instead of values, next to figures measured with reservoirpy."}},
           .run = reproduce_forecasting,
           .slow = true};
 }

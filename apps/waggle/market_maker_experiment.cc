@@ -325,8 +325,6 @@ void reproduce_market_maker(const ReproduceOptions& options, const SeedProgress&
 
 }  // namespace
 
-DrawFigures draw_market_maker;  // in report/market_maker.cc
-
 /// The paper's second problem, under both reward timings.
 Experiment market_maker_experiment() {
   return {
@@ -339,8 +337,7 @@ Experiment market_maker_experiment() {
                    .main_metric = MainMetric{.name = "average_cost",
                                              .axis = "average cost per step",
                                              .better = Better::lower,
-                                             .logarithmic = true},
-                   .draw = draw_market_maker}},
+                                             .logarithmic = true}}},
       .run = reproduce_market_maker,
       .has_learners = true};
 }

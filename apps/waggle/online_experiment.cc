@@ -287,8 +287,6 @@ void reproduce_online(const ReproduceOptions& options, const SeedProgress& progr
 
 }  // namespace
 
-DrawFigures draw_online_value, draw_online_control;  // in report/online.cc
-
 /// Algorithm 1 plain, whitened and recursive against LSTD, the Lemma's flow, and Bee World learnt
 /// while playing.
 Experiment online_experiment() {
@@ -297,17 +295,14 @@ Experiment online_experiment() {
                        .title = "Learning online: Bee World",
                        .text = "Algorithm 1 of the paper, one update for every step, plain, with "
                                "whitened features, and recursively, next to the solve over all "
-                               "steps at once.",
-                       .draw = draw_online_value},
+                               "steps at once."},
                       {.name = "online-market-maker",
                        .title = "Learning online: market maker",
-                       .text = "The same for the value of the market maker's π_0.",
-                       .draw = draw_online_value},
+                       .text = "The same for the value of the market maker's π_0."},
                       {.name = "online-control",
                        .title = "Learning while flying",
                        .text = "The bee learns from every step as it makes it; a tenth of its "
-                               "moves stay random.",
-                       .draw = draw_online_control}},
+                               "moves stay random."}},
           .run = reproduce_online,
           .slow = true};
 }

@@ -1,70 +1,33 @@
-// What the program hands to the page: apps/waggle/report/document.h has the same types.
+// What the program hands to the page: apps/waggle/report/document.h has the same types. It says what the results
+// are and what their files hold; what is made of them, the page knows alone (sections/).
 
-import type {TopLevelSpec} from 'vega-lite';
-
+/** Named columns of equal length; null where there is no number. */
 export interface Columns {
   columns: string[];
   values: (number | null)[][];
 }
 
-export interface Chart {
-  title: string;
-  spec: TopLevelSpec;
+/** A CSV file that results list: what is in it, or why it cannot be shown. */
+export interface DataFile extends Columns {
+  /** Of the file; more than there are values if only evenly spaced ones were handed over. */
+  rows: number;
+  /** How many cells of a column are neither empty nor a number. */
+  refused: Record<string, number>;
+  missing?: string;
 }
 
-export interface Figure {
-  id: string;
-  title: string;
-  paper: string;
-  caption: string;
-  charts: Chart[];
-  notes: string[];
-  missing: string;
-}
-
-export interface Table {
-  caption: string;
-  columns: string[];
-  rows: string[][];
-}
-
-export interface Section {
-  id: string;
-  title: string;
-  text: string;
-  command: string;
-  version: string;
+/** A results.json, and the files it lists by their paths below it. */
+export interface Results {
   folder: string;
-  notes: string[];
-  tables: Table[];
-  figures: Figure[];
-  options: unknown;
+  content: Json;
+  files: Record<string, DataFile>;
 }
 
-export interface Report {
-  title: string;
+export interface Handed {
   version: string;
   problems: string[];
-  sections: Section[];
-  datasets: Record<string, Columns>;
+  results: Results[];
 }
 
-export type Row = Record<string, number | null>;
-
-/** The rows of a dataset, as Vega reads them. */
-export function rowsOf(data: Columns): Row[] {
-  const count = data.values[0]?.length ?? 0;
-  return Array.from({length: count}, (_, i) => {
-    const row: Row = {};
-    data.columns.forEach((name, c) => (row[name] = data.values[c]?.[i] ?? null));
-    return row;
-  });
-}
-
-/** A dataset as CSV, an empty cell where there is no number. */
-export function csvOf(data: Columns): string {
-  const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = [data.columns.map(cell).join(',')];
-  for (const row of rowsOf(data)) lines.push(data.columns.map((name) => row[name] ?? '').join(','));
-  return lines.join('\n') + '\n';
-}
+/** Any JSON: files may come from an older version, so that any part may be missing. */
+export type Json = null | boolean | number | string | Json[] | {[key: string]: Json};

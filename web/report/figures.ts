@@ -1,8 +1,9 @@
 import type {View} from 'vega';
 
-import {type Figure, type Report, csvOf} from './document';
+import {datasetsOf} from './chart';
 import {draw} from './draw';
 import {button, element} from './elements';
+import {type Figure, type Layout, csvOf} from './layout';
 import {savePng, saveSvg, saveText} from './save';
 import type {Theme} from './theme';
 
@@ -13,7 +14,7 @@ export class FigurePanel {
   private views: (View | undefined)[] = [];
   private drawnIn: Theme | null = null;
 
-  constructor(private readonly figure: Figure, private readonly report: Report) {
+  constructor(private readonly figure: Figure, private readonly layout: Layout) {
     const heading = element('h3', {}, figure.title);
     if (figure.paper) heading.append(element('span', {class: 'paper'}, `paper: ${figure.paper}`));
     this.root = element('figure', {id: figure.id}, heading);
@@ -25,7 +26,7 @@ export class FigurePanel {
     for (const [i, chart] of figure.charts.entries()) {
       const label = [figure.title, chart.title].filter(Boolean).join(', ');
       const frame = element('div', {class: 'chart', role: 'img', 'aria-label': label});
-      frame.style.minHeight = `${heightOf(chart.spec)}px`;
+      frame.style.minHeight = `${chart.spec.height}px`;
       this.frames.push(frame);
       const box = element('div', {class: 'panel'});
       if (chart.title) box.append(element('h4', {}, chart.title));
@@ -34,6 +35,7 @@ export class FigurePanel {
     }
     this.root.append(charts, element('figcaption', {}, figure.caption));
     for (const note of figure.notes) this.root.append(element('p', {class: 'note', role: 'note'}, note));
+    if (figure.remarks.length > 0) this.root.append(element('p', {class: 'remark'}, figure.remarks.join(' ')));
   }
 
   /** Draws it in a theme; again only if that is another. */
@@ -45,7 +47,7 @@ export class FigurePanel {
     for (const [i, chart] of this.figure.charts.entries()) {
       const frame = this.frames[i]!;
       try {
-        this.views[i] = await draw(chart, datasetsOf(chart.spec), this.report, theme, frame);
+        this.views[i] = await draw(chart, this.layout, theme, frame);
         frame.dataset.drawn = theme;
       } catch (error) {  // one that cannot be drawn must not keep the others from it
         frame.replaceChildren(element('p', {class: 'missing', role: 'note'}, `Not drawn: ${String(error)}`));
@@ -65,22 +67,11 @@ export class FigurePanel {
     const data = sets.map((set) => {
       const short = set.slice(set.lastIndexOf('/') + 1).replaceAll('_', ' ');
       return button(sets.length > 1 ? `CSV ${short}` : 'CSV', `Save the data: ${short}`, () => {
-        const columns = this.report.datasets[set];
+        const columns = this.layout.datasets[set];
         if (columns) saveText(`${set.replaceAll(/[^\w-]+/g, '-')}.csv`, csvOf(columns), 'text/csv');
       });
     });
     return element('div', {class: 'saving', role: 'group', 'aria-label': `Save: ${this.figure.title}`},
       button('PNG', 'Save as a picture', view(savePng)), button('SVG', 'Save as a drawing', view(saveSvg)), ...data);
   }
-}
-
-/** The datasets that a chart's layers name, each once. */
-function datasetsOf(spec: unknown): string[] {
-  const {layer} = spec as {layer: {data: {name: string}}[]};
-  return [...new Set(layer.map((one) => one.data.name))];
-}
-
-function heightOf(spec: unknown): number {
-  const height = (spec as {height?: unknown}).height;
-  return typeof height === 'number' ? height : 240;
 }

@@ -1,11 +1,15 @@
 import './style.css';
 
-import type {Report, Section, Table} from './document';
+import type {Handed} from './document';
 import {button, element} from './elements';
 import {FigurePanel} from './figures';
+import type {Section, Table} from './layout';
+import {layoutOf} from './sections';
 import {startingTheme, type Theme} from './theme';
 
-const report = JSON.parse(document.getElementById('document')?.textContent ?? '') as Report;
+const title = 'waggle report';
+const handed = JSON.parse(document.getElementById('document')?.textContent ?? '') as Handed;
+const report = layoutOf(handed);
 const panels: FigurePanel[] = [];
 let theme: Theme = startingTheme();
 
@@ -39,6 +43,12 @@ function repeat(section: Section): HTMLElement {
   return box;
 }
 
+function notes(all: string[]): HTMLElement {
+  const list = element('ul', {class: 'notes'}, ...all.map((note) => element('li', {}, note)));
+  if (all.length <= 8) return list;
+  return element('details', {class: 'notes'}, element('summary', {}, `${all.length} warnings`), list);
+}
+
 /** Its title, with its folder where another section has the same. */
 function named(section: Section): string {
   const same = report.sections.filter((other) => other.title === section.title).length > 1;
@@ -50,9 +60,7 @@ function show(section: Section): HTMLElement {
     element('h2', {id: `${section.id}-title`}, named(section)));
   if (section.text) root.append(element('p', {class: 'lead'}, section.text));
   section.tables.forEach((data) => root.append(table(data)));
-  if (section.notes.length > 0) {
-    root.append(element('ul', {class: 'notes'}, ...section.notes.map((note) => element('li', {}, note))));
-  }
+  if (section.notes.length > 0) root.append(notes(section.notes));
   for (const figure of section.figures) {
     const panel = new FigurePanel(figure, report);
     panels.push(panel);
@@ -69,7 +77,7 @@ function problems(): HTMLElement[] {
 }
 
 function page(): void {
-  document.title = report.title;
+  document.title = title;
   const links = report.sections.map((section) =>
     element('li', {}, element('a', {href: `#${section.id}`}, named(section))));
   const dark = button('', 'Light or dark', () => {
@@ -80,7 +88,7 @@ function page(): void {
   document.body.append(
     element('a', {class: 'skip', href: '#main'}, 'To the results'),
     element('header', {}, element('div', {class: 'bar'},
-      element('h1', {}, report.title), element('span', {class: 'version'}, report.version), dark),
+      element('h1', {}, title), element('span', {class: 'version'}, handed.version), dark),
       element('nav', {'aria-label': 'Sections'}, element('ul', {}, ...links))),
     element('main', {id: 'main'}, ...problems(), ...report.sections.map(show)));
 }

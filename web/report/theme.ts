@@ -9,10 +9,12 @@ const palettes: Record<Theme, Record<string, string>> = {
   light: {
     $ink: '#1d2430', $muted: '#5b6675', $grid: '#e4e7ec', $ground: '#ffffff',
     $blue: '#0072b2', $red: '#d55e00', $green: '#009e73', $orange: '#b87800', $purple: '#a8457b',
+    $sky: '#56b4e9',
   },
   dark: {
     $ink: '#eef1f6', $muted: '#a7b0be', $grid: '#323a47', $ground: '#171c24',
     $blue: '#56b4e9', $red: '#ff8f4d', $green: '#2fc49a', $orange: '#e69f00', $purple: '#e08fbb',
+    $sky: '#b3c7ff',
   },
 };
 

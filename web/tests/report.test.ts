@@ -1,4 +1,4 @@
-import {readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
@@ -6,6 +6,7 @@ import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {launch, look, open, picture} from './browser';
+import {controlFiles, controlResults} from './control_results';
 import {must, temporaryFolder, waggle} from './waggle';
 
 // Ids of the figures that a report of everything must have; one for every picture of the paper first.
@@ -18,7 +19,7 @@ const figures = [
   'convergence-theorem-2-slopes', 'online-bee-world-distance', 'online-bee-world-lemma',
   'online-control-nectar', 'forecasting-mackey-glass', 'forecasting-narma10', 'forecasting-lorenz',
   'forecasting-memory', 'learn-value', 'learn-calibration', 'evaluate-reward', 'evaluate-log-calibration',
-  'forecast-column_1',
+  'forecast-column_1', 'control-steps', 'control-seconds', 'control-rounds', 'control-seeds',
 ];
 
 const folder = temporaryFolder();
@@ -43,6 +44,10 @@ async function makeReport(): Promise<void> {
   await must('evaluate', at('bee.safetensors'), at('log.csv'), '--out', at('results', 'evaluate-log'));
   await must('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
   await must('forecast', at('series.csv'), '--column', 'x', '--closed-loop', '100', '--out', at('results', 'forecast'));
+  // The control suite takes minutes: results as it writes them.
+  mkdirSync(at('results', 'control'));
+  const files = {...controlFiles, 'results.json': JSON.stringify(controlResults)};
+  for (const [name, text] of Object.entries(files)) writeFileSync(at('results', 'control', name), text);
   await must('report', at('results'), '-o', report);
 }
 
@@ -109,13 +114,23 @@ describe('a report of everything', () => {
       await page.evaluate(() => delete document.body.dataset.saved);
       await (await group.$('button:text-is("SVG")'))!.click();
       await page.waitForFunction(() => document.body.dataset.saved);
-      // Groups of marks other than those of axes and legends, with something in them.
-      const marks = await page.evaluate(() => {
-        const drawing = new DOMParser().parseFromString(document.body.dataset.saved!, 'image/svg+xml');
-        return [...drawing.querySelectorAll('[class*="_marks"] path')]
-          .filter((path) => (path.getAttribute('d') ?? '').length > 10).length;
+      const drawing = await page.evaluate(() => {
+        const parsed = new DOMParser().parseFromString(document.body.dataset.saved!, 'image/svg+xml');
+        const dashed = (within: string) => [...parsed.querySelectorAll(`${within} [stroke-dasharray]`)]
+          .filter((mark) => mark.getAttribute('stroke-dasharray')).length > 0;
+        return {
+          // Groups of marks other than those of axes and legends, with something in them.
+          marks: [...parsed.querySelectorAll('[class*="_marks"] path')]
+            .filter((path) => (path.getAttribute('d') ?? '').length > 10).length,
+          size: document.body.dataset.saved!.length,
+          legend: parsed.querySelector('.role-legend') !== null,
+          dashes: dashed('[class*="_marks"]'),
+          dashesOfLegend: dashed('.role-legend'),
+        };
       });
-      expect(marks, name).toBeGreaterThan(0);
+      expect(drawing.marks, name).toBeGreaterThan(0);
+      expect(drawing.size, name).toBeLessThan(7e5);
+      if (drawing.legend) expect(drawing.dashesOfLegend, name).toBe(drawing.dashes);
     }
     expect(complaints).toEqual([]);
     await page.close();
@@ -137,8 +152,21 @@ describe('a report of everything', () => {
     expect(png.content.subarray(1, 4).toString()).toBe('PNG');
     const csv = await save('bias-bias', 'CSV');
     const lines = csv.content.toString().trim().split('\n');
-    expect(lines[0]).toBe('steps,lstd_error,bellman_residual_error');
+    expect(lines[0]).toBe('steps,exact,lstd_error,bellman_residual_error');
     expect(lines.length).toBeGreaterThan(4);
+    // The nectar under a flight is a picture in the drawing.
+    const flight = (await save('bee-world-flights', 'SVG')).content.toString();
+    expect(flight).toMatch(/<image [^>]*href="data:image\/png;base64,/);
+    expect(flight.length).toBeLessThan(1.5e5);
+    if (!given) {  // the CSV is the file, whole and to its last digit, though not all of it is drawn
+      const numbers = (text: string) => text.split('\n').slice(1).map((line) => line.split(',').map(Number));
+      const file = (...names: string[]) => numbers(readFileSync(at('results', 'all', ...names), 'utf8'));
+      expect(numbers(csv.content.toString())).toEqual(file('bias', 'bias.csv'));
+      expect(numbers((await save('market-maker-arrival-inventory', 'CSV')).content.toString()))
+        .toEqual(file('market-maker-arrival', 'inventory.csv'));
+      expect(await page.textContent('#market-maker-arrival-inventory .remark')).toBe('Drawn: 5,000 of the 10,000 rows ' +
+        'of market-maker-arrival/inventory.csv, evenly spaced. Its CSV has them all.');
+    }
     expect(complaints).toEqual([]);
     await page.close();
   }, 60_000);
@@ -178,6 +206,9 @@ describe('damaged results', () => {
     const field = readFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), 'utf8').split('\n');
     field[5] = field[5]!.replace(/,[^,]*,/, ',nan,');
     writeFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), field.join('\n'));
+    const path = readFileSync(at('damaged', 'bee-world', 'ridge_path.csv'), 'utf8').split('\n');
+    path[3] = path[3]!.replace(/^([^,]*,[^,]*),[^,]*/, '$1,0');
+    writeFileSync(at('damaged', 'bee-world', 'ridge_path.csv'), path.join('\n'));
     const ran = await waggle('report', at('damaged'), '-o', at('damaged.html'));
     expect(ran.status).toBe(0);
     expect(ran.output).toContain('2 missing');
@@ -186,6 +217,8 @@ describe('damaged results', () => {
     expect(await page.textContent('#bee-world-initial .missing')).toContain("'bee-world/initial_flight.csv' is not there");
     expect(await page.textContent('#bee-world-learning .missing')).toMatch(/learning_curve.csv/);
     expect(await page.textContent('#bee-world-improved .note')).toContain("1 of 250 values of 'nectar'");
+    expect(await page.textContent('#bee-world-ridge .note')).toContain("1 of 20 values of 'error' is not shown");
+    expect(await page.locator('#bee-world-ridge canvas').count()).toBe(2);
     expect(await page.locator('#bee-world-flights canvas').count()).toBe(3);  // of four
     expect(complaints).toEqual([]);
     await page.close();

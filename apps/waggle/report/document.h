@@ -13,59 +13,28 @@ struct Columns {
   std::vector<std::string> names;
   std::vector<std::vector<double>> values;  ///< values[c] is the column of names[c]
 
-  const std::vector<double>& at(const std::string& name) const;
   std::size_t rows() const { return values.empty() ? 0 : values.front().size(); }
 };
 
-/// One picture: a Vega-Lite specification whose layers name datasets of the document.
-struct Chart {
-  std::string title;  ///< may be empty if it is the figure's only one
-  nlohmann::ordered_json spec;
+/// A CSV file that results list: what is in it, or why it cannot be shown.
+struct DataFile {
+  Columns columns;
+  std::size_t rows = 0;  ///< of the file; more than the columns have if they were thinned
+  std::map<std::string, std::size_t> refused;  ///< cells of a column that are no numbers
+  std::string missing;                         ///< why; empty: it is not
 };
 
-struct FigureText {
-  std::string id;       ///< in links and in the names of saved files
-  std::string title;    ///< what is drawn
-  std::string paper;    ///< its counterpart there: "figure 1 (a)"; empty: none
-  std::string caption;  ///< what to see
-};
-
-struct ReportFigure {
-  FigureText text;
-  std::vector<Chart> charts;
-  std::vector<std::string> notes;  ///< such as: three values are not numbers
-  std::string missing;             ///< why there are no charts
-};
-
-struct ReportTable {
-  std::string caption;
-  std::vector<std::string> columns;  ///< the first holds words, the others numbers
-  std::vector<std::vector<std::string>> rows;
-
-  /// Takes out the columns that are empty in every row.
-  void drop_empty_columns();
-};
-
+/// A results.json, as it is, and the files it lists by their paths below it.
 // NOLINTNEXTLINE(bugprone-exception-escape): moving JSON does not throw, clang-tidy cannot see it
-struct Section {
-  std::string id;
-  std::string title;
-  std::string text;
-  std::string command;             ///< that repeats it
-  std::string version;             ///< of the program that ran it
-  std::string folder;              ///< where its results are, below the directory of the report
-  std::vector<std::string> notes;  ///< warnings
-  std::vector<ReportTable> tables;
-  std::vector<ReportFigure> figures;
-  std::map<std::string, Columns>
-      datasets;                    ///< that its charts name, by names beginning with its id
-  nlohmann::ordered_json options;  ///< that made it
+struct ShownResults {
+  std::string folder;  ///< where it is, below the directory of the report
+  nlohmann::ordered_json content;
+  std::map<std::string, DataFile> files;
 };
 
-/// What the report's page shows: it lays out, this says what.
+/// What the report's page gets: data and facts. What it makes of them, the page knows alone.
 struct Document {
-  std::string title;
-  std::vector<Section> sections;
+  std::vector<ShownResults> results;
   std::vector<std::string> problems;  ///< files that could not be read
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -12,15 +11,10 @@ namespace waggle::app {
 /// A member of an object; null if it is missing or this is no object. Refers into `object`.
 const nlohmann::ordered_json& member_of(const nlohmann::ordered_json& object,
                                         const std::string& key);
-/// It as a number, if it is one.
-std::optional<double> number_in(const nlohmann::ordered_json& object, const std::string& key);
 /// It as text; empty if it is none.
 std::string text_in(const nlohmann::ordered_json& object, const std::string& key);
 
-/// A number for a table: three decimals, or a power of ten where it is small or large.
-std::string shown(const std::optional<double>& value);
-
 /// "1 row", "2 rows".
-std::string counted(double count, const std::string& thing);
+std::string counted(std::size_t count, const std::string& thing);
 
 }  // namespace waggle::app

@@ -13,11 +13,12 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
+#include "data_files.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
 #include "option_flags.h"
 #include "pages.h"
-#include "sections.h"
+#include "reading.h"
 
 namespace waggle::app {
 
@@ -57,29 +58,50 @@ std::array<int, 3> version_of(const std::string& text) {
   return parts;
 }
 
-void add_results(Document& document, const std::filesystem::path& path) {
+/// The files of `reproduce` and `compare`. Throws, also JSON's exceptions, unless every experiment
+/// has what a section must have.
+void add_experiments(ShownResults& results, const std::filesystem::path& folder) {
+  for (const ordered_json& experiment : results.content.at("experiments")) {
+    require(!text_in(experiment, "title").empty(),
+            "its results have no titles, as an older waggle wrote them; run its command again");
+    const ordered_json& metrics = experiment.at("metrics");
+    const std::string name = text_in(member_of(experiment, "main_metric"), "name");
+    if (!name.empty()) metrics.at(name);
+    add_files(results, member_of(experiment, "figures"), folder);
+  }
+}
+
+ShownResults read_results(const std::filesystem::path& path) {
   require(std::filesystem::file_size(path) <= kMostBytes, "it is larger than 64 MiB");
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
   require(!file.fail(), "it cannot be read");
-  parse_json(text.str(), "its content", 12);                     // refuses what is hostile
-  const ordered_json results = ordered_json::parse(text.str());  // keeps the keys in order
-  require(results.is_object(), "it is no JSON object");
-  const std::string version = text_in(results, "version");
+  parse_json(text.str(), "its content", 12);  // refuses what is hostile
+  ShownResults results;
+  results.content = ordered_json::parse(text.str());  // keeps the keys in order
+  const ordered_json& content = results.content;
+  require(content.is_object(), "it is no JSON object");
+  const std::string version = text_in(content, "version");
   require(version_of(version) <= version_of(WAGGLE_VERSION),
           "it was written by waggle {}, which is newer than this one ({}): update waggle to see it",
           printable(version), WAGGLE_VERSION);
   const std::filesystem::path folder = path.parent_path();
-  const std::string kind = text_in(results, "kind");
-  if (kind == "experiments") return add_experiments(document, results, folder);
-  if (kind == "learn") return add_learning(document, results, folder);
-  if (kind == "evaluation") return add_evaluation(document, results, folder);
-  if (kind == "log-evaluation") return add_log_evaluation(document, results, folder);
-  if (kind == "forecast") return add_forecast(document, results, folder);
-  throw Error(kind.empty()
-                  ? "it does not say what kind of results it holds"
-                  : fmt::format("it holds results of an unknown kind, {}", in_quotes(kind)));
+  const std::string kind = text_in(content, "kind");
+  const ordered_json& figures = member_of(content, "figures");
+  if (kind == "experiments") {
+    add_experiments(results, folder);
+  } else if (kind == "evaluation") {
+    const std::string reward = text_in(content, "reward");
+    add_running_means(results, figures, folder, reward.empty() ? "reward" : reward);
+  } else if (kind == "learn" || kind == "log-evaluation" || kind == "forecast") {
+    add_files(results, figures, folder);
+  } else {
+    throw Error(kind.empty()
+                    ? "it does not say what kind of results it holds"
+                    : fmt::format("it holds results of an unknown kind, {}", in_quotes(kind)));
+  }
+  return results;
 }
 
 /// JSON inside a <script> element: nothing in it may look like the element's end.
@@ -96,19 +118,17 @@ std::string embeddable(const nlohmann::ordered_json& json) {
 }
 
 /// All that the files hold. What cannot be shown is a problem of the document's.
-Document read_results(const std::filesystem::path& directory,
-                      const std::vector<std::filesystem::path>& paths) {
+Document read_all(const std::filesystem::path& directory,
+                  const std::vector<std::filesystem::path>& paths) {
   Document document;
-  document.title = "waggle report";
   for (const auto& path : paths) {
     const std::filesystem::path name = path.lexically_relative(directory);
-    const std::size_t before = document.sections.size();
     const auto refuse = [&](const std::string& why) {
-      document.sections.resize(before);
       document.problems.push_back(fmt::format("{}: {}", printable(name.string()), why));
     };
     try {
-      add_results(document, path);
+      document.results.push_back(read_results(path));
+      document.results.back().folder = printable(name.parent_path().string());
     } catch (const Error& error) {
       refuse(error.what());
     } catch (const ordered_json::exception&) {
@@ -116,23 +136,18 @@ Document read_results(const std::filesystem::path& directory,
     } catch (const std::filesystem::filesystem_error&) {
       refuse("it cannot be read");
     }
-    for (std::size_t i = before; i < document.sections.size(); ++i) {
-      document.sections[i].folder = printable(name.parent_path().string());
-    }
   }
   return document;
 }
 
-/// "2 sections, 5 figures (1 missing, with the reason in its place)".
+/// "2 results with 5 files of data (1 missing, with the reason in its place)".
 std::string summary(const Document& document) {
-  std::size_t figures = 0, missing = 0;
-  for (const Section& section : document.sections) {
-    for (const ReportFigure& figure : section.figures) {
-      ++(figure.charts.empty() ? missing : figures);
-    }
+  std::size_t files = 0, missing = 0;
+  for (const ShownResults& results : document.results) {
+    for (const auto& [path, file] : results.files) ++(file.missing.empty() ? files : missing);
   }
-  std::string text = fmt::format("{}, {}", counted(document.sections.size(), "section"),
-                                 counted(figures, "figure"));
+  std::string text = fmt::format("{} with {} of data", counted(document.results.size(), "result"),
+                                 counted(files, "file"));
   if (missing == 0) return text;
   return text + fmt::format(" ({} missing, with the reason in {} place)", missing,
                             missing == 1 ? "its" : "their");
@@ -154,9 +169,9 @@ void ReportCommand::run() const {
           "bee-world --out {}`",
           directory.string(), directory.string());
 
-  const Document document = read_results(directory, paths);
+  const Document document = read_all(directory, paths);
   for (const std::string& problem : document.problems) fmt::print(stderr, "waggle: {}\n", problem);
-  require(!document.sections.empty(), "nothing in '{}' can be shown", directory.string());
+  require(!document.results.empty(), "nothing in '{}' can be shown", directory.string());
 
   const std::size_t at = page.find(kPlaceholder);
   require(at != std::string_view::npos, "this waggle was built with a page that is not its own");
