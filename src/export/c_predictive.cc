@@ -98,6 +98,7 @@ void write_straight(const CPlan& plan, const Shares& shares, CConstants& constan
       has_rewards = true;
       rewards += shares.reward * head.reward;
     }
+    if (head.knots.size() == 0) continue;
     knots.middleCols(knot, head.knots.cols()) = head.knots;
     bends.middleCols(knot, head.knots.cols()) = shares.reward * head.bends;
     knot += head.knots.cols();

@@ -134,8 +134,8 @@ TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   ASSERT_NE(network, nullptr);
   ASSERT_EQ(network->heads().size(), 3u);
   // Each with features of its own.
-  EXPECT_NE(network->heads()[0].value.directions, network->heads()[1].value.directions);
-  EXPECT_NE(network->heads()[1].value.directions, network->heads()[2].value.directions);
+  EXPECT_NE(network->heads()[0].value.offsets, network->heads()[1].value.offsets);
+  EXPECT_NE(network->heads()[1].value.offsets, network->heads()[2].value.offsets);
 }
 
 TEST(LearnFromLog, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
