@@ -13,8 +13,55 @@ namespace waggle::app {
 using Eigen::Index;
 using nlohmann::ordered_json;
 
+namespace {
+
+std::string estimate_text(const Estimate& estimate) {
+  return fmt::format("{:.4g}, {:.4g} to {:.4g}", estimate.value, estimate.lower, estimate.upper);
+}
+
+std::string worth_text(const PolicyWorth& worth) {
+  const std::string support =
+      fmt::format("{:.0f} % of its decisions lead where this log has been", 100.0 * worth.support);
+  if (!worth.known()) return table_line("worth", "this log cannot tell: " + worth.unknown);
+  std::string text =
+      table_line("worth", fmt::format("{}, {:.0f} % interval",
+                                      worth.episodic ? "discounted return of an episode"
+                                                     : "discounted reward per step from any row",
+                                      100.0 * worth.level));
+  text += table_line("  this controller", estimate_text(worth.learnt));
+  text += table_line("  as logged", estimate_text(worth.logged));
+  text += table_line("  difference", estimate_text(worth.difference) +
+                                         (worth.difference.excludes_zero() ? "" : ": may be none"));
+  return text + table_line("  support", support);
+}
+
+ordered_json to_json(const Estimate& estimate) {
+  return {{"value", estimate.value},
+          {"standard_error", estimate.standard_error},
+          {"lower", estimate.lower},
+          {"upper", estimate.upper}};
+}
+
+ordered_json to_json(const PolicyWorth& worth) {
+  ordered_json json = {{"known", worth.known()},
+                       {"episodic", worth.episodic},
+                       {"support", worth.support},
+                       {"level", worth.level}};
+  if (!worth.known()) {
+    json["unknown"] = worth.unknown;
+    return json;
+  }
+  json["learnt"] = to_json(worth.learnt);
+  json["logged"] = to_json(worth.logged);
+  json["difference"] = to_json(worth.difference);
+  return json;
+}
+
+}  // namespace
+
 std::string to_table(const Model& model, const LogEvaluation& e) {
   std::string text = table_line("mean reward logged", fmt::format("{:.4g}", e.mean_reward));
+  if (e.worth) text += worth_text(*e.worth);
   text +=
       table_line("Bellman error",
                  fmt::format("{:.4g} of the logged actions, {:.4g} greedy, {:.4g} "
@@ -57,6 +104,7 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
   json["episodes"] = e.episodes;
   json["judged"] = e.judged;
   json["mean_reward"] = e.mean_reward;
+  if (e.worth) json["worth"] = to_json(*e.worth);
   json["bellman_error"] = e.bellman_error;
   json["greedy_bellman_error"] = e.greedy_bellman_error;
   json["values"] = {{"lowest", e.lowest_value}, {"highest", e.highest_value}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,9 +98,56 @@ struct ProblemScore {
 ProblemScore score_on(const ControlProblem& problem, Policy& policy,
                       EpisodeScoreOptions options = {}, const ProgressCallback& progress = {});
 
+/// How it is estimated what a policy is worth.
+struct WorthOptions {
+  double level = 0.9;  ///< of the intervals, in (0, 1)
+  /// Of the model's decisions, the share that must be as familiar to the log as its own steps are,
+  /// in [0, 1]; below it there is no estimate.
+  double least_support = 0.5;
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// A number, and the interval it is in with the probability asked for.
+struct Estimate {
+  double value = 0.0;
+  double standard_error = 0.0;
+  double lower = 0.0;
+  double upper = 0.0;
+
+  bool excludes_zero() const { return lower > 0.0 || upper < 0.0; }
+};
+
+/// What two policies are worth, the model's and the one that made the log, by fitted evaluation of
+/// both on that log: LSTD on the model's features, with the action that each would have taken.
+///
+/// Of a log with episodes that terminate it is the discounted return of an episode, the reward it
+/// begins with not counted. Of any other it is (1 − γ) E[r_{k+1} + γ r_{k+2} + …] when the policy
+/// takes over at any row: reward per step, near steps counting most.
+///
+/// The intervals say how much the answer would differ on another log of the same length: groups of
+/// episodes, or of stretches longer than the memory, are left out one at a time. They do not cover
+/// what the features cannot express.
+struct PolicyWorth {
+  Estimate learnt;
+  Estimate logged;
+  Estimate difference;  ///< of the learnt policy over the logged one
+  bool episodic = false;
+  /// The share of the learnt policy's decisions that lead where the log has been: whose leverage
+  /// φᵀ(S + λ)⁻¹φ is below that of 99 % of the log's own steps.
+  double support = 0.0;
+  double level = 0.9;
+  std::string unknown;  ///< why the log cannot tell, and what to log instead; empty if it can
+
+  bool known() const { return unknown.empty(); }
+};
+
 struct LogEvaluationOptions {
   std::uint64_t seed = 0;      ///< of random candidates, if the search draws any
   Eigen::Index kept_rows = 0;  ///< how many of the last rows to return one by one, ≥ 0
+  /// Not given: what the policies are worth is not estimated.
+  std::optional<WorthOptions> worth = WorthOptions{};
 };
 
 /// A model held against a log it was not learnt from, without acting: off-policy.
@@ -138,7 +186,8 @@ struct LogEvaluation {
   /// The last rows, as many as were asked for: reward, value, return (NaN if not known), TD error,
   /// logged and greedy action.
   std::vector<std::vector<double>> by_row;
-  std::vector<std::string> warnings;  ///< for a person
+  std::optional<PolicyWorth> worth = std::nullopt;  ///< if it was asked for
+  std::vector<std::string> warnings;                ///< for a person
 };
 
 /// Throws Error if a row does not fit the model or none is left to judge, Stopped if the end was

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/magnitude.h"
 #include "learn/impossible_values.h"
+#include "learn/policy_worth.h"
 #include "learn/watched_source.h"
 
 namespace waggle {
@@ -145,9 +146,10 @@ void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluat
 /// What is gathered row by row.
 class Gathered {
  public:
-  Gathered(const Model& model, Index kept_rows, LogEvaluation& result)
+  Gathered(const Model& model, Index kept_rows, WorthEstimate* worth, LogEvaluation& result)
       : model_(model),
         kept_rows_(kept_rows),
+        worth_(worth),
         result_(result),
         action_sum_(VectorXd::Zero(model.controller.actions.size())),
         action_squares_(action_sum_) {
@@ -171,6 +173,7 @@ class Gathered {
       errors_.add(error);
       greedy_errors_.add(greedy_error);
       if (!terminated) compare(transition.action(), greedy.action);
+      if (worth_ != nullptr) worth_->add(transition, greedy);
     }
     if (kept_rows_ > 0) {
       std::vector<double> cells = {reward, value, kNaN, error};
@@ -218,6 +221,7 @@ class Gathered {
 
   const Model& model_;
   Index kept_rows_;
+  WorthEstimate* worth_;  // or null
   LogEvaluation& result_;
   RootMeanSquare errors_, greedy_errors_;
   VectorXd action_sum_, action_squares_;
@@ -232,7 +236,9 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
   require(options.kept_rows >= 0, "kept_rows = {}: must not be negative", options.kept_rows);
   require(model.usable(), "the initial policy diverged: there is nothing to evaluate");
   LogEvaluation result;
-  Gathered gathered(model, options.kept_rows, result);
+  std::optional<WorthEstimate> worth;
+  if (options.worth) worth.emplace(model, *options.worth);
+  Gathered gathered(model, options.kept_rows, worth ? &*worth : nullptr, result);
   ActionSearch search(model.controller);
   VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
   bool stopped = false;
@@ -242,6 +248,7 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
   gathered.finish();
   require(result.judged > 0, "every episode is within the model's washout of {} rows",
           model.options.value.washout_rows());
+  if (worth) result.worth = worth->solve();
   const Rows& rows = gathered.rows;
   result.mean_reward = std::accumulate(rows.reward.begin(), rows.reward.end(), 0.0) /
                        static_cast<double>(rows.reward.size());

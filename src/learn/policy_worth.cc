@@ -1,0 +1,252 @@
+#include "learn/policy_worth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <boost/math/distributions/students_t.hpp>
+
+#include "core/check.h"
+#include "core/memory.h"
+#include "linalg/dense.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr std::size_t kGroups = 10;
+constexpr Index kFewestGroups = 5;  // with rows, or there is no interval
+constexpr Index kBlock = 100;       // rows added together
+constexpr Index kSample = 1024;
+constexpr double kFamiliar = 0.99;  // of the log's own steps
+
+/// Of a log without episodes, rows that stay together: longer than a memory, and than the discount
+/// looks ahead.
+Index stretch_of(double discount) {
+  return std::clamp<Index>(static_cast<Index>(5.0 / (1.0 - discount)), 100, 10'000);
+}
+
+Estimate interval(double value, const VectorXd& without, double level) {
+  const auto groups = static_cast<double>(without.size());
+  // Squares of rewards of 1e-170 are 0.
+  const double spread = VectorXd(without.array() - without.mean()).stableNorm();
+  Estimate result{.value = value, .standard_error = spread * std::sqrt((groups - 1.0) / groups)};
+  const boost::math::students_t distribution(groups - 1.0);
+  const double width =
+      boost::math::quantile(distribution, 0.5 + 0.5 * level) * result.standard_error;
+  result.lower = value - width;
+  result.upper = value + width;
+  return result;
+}
+
+}  // namespace
+
+void WorthOptions::validate() const {
+  require(level > 0.0 && level < 1.0, "level = {}: must be in (0, 1)", level);
+  require(least_support >= 0.0 && least_support <= 1.0, "least_support = {}: must be in [0, 1]",
+          least_support);
+}
+
+WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
+    : model_(model),
+      options_(options),
+      discount_(model.options.value.discount),
+      stretch_(stretch_of(discount_)) {
+  options.validate();
+  const ReservoirSystem& reservoir = *model.controller.reservoir;
+  const Index all = reservoir.features();
+  used_ = all;
+  constant_ = reservoir.constant_feature();
+  if (const PredictiveNetwork* network = model.controller.predictive()) {
+    // What is expected at once, and the last of the fits that were averaged.
+    used_ = network->heads().back().features();
+    first_too_ = true;
+    constant_ = 1;
+  }
+  const Index n = used_ + (first_too_ ? 1 : 0);
+  const auto size = static_cast<double>(n);
+  require_memory(matrix_bytes(4.0 * kGroups + 12.0, size),
+                 fmt::format("estimating what a policy over {} features is worth", n));
+  const Part part{TdMoments(n, discount_), VectorXd::Zero(n), VectorXd::Zero(n)};
+  groups_.assign(kGroups, Group{part, part});
+  states_ = nexts_ = greedy_nexts_ = MatrixXd(reservoir.units(), kBlock);
+  mapped_.resize(all, kBlock);
+  features_ = next_features_ = greedy_features_ = MatrixXd(n, kBlock);
+  rewards_.resize(kBlock);
+  terminated_.resize(kBlock);
+  starts_.resize(kBlock);
+  logged_sample_ = greedy_sample_ = MatrixXd(n, kSample);
+}
+
+void WorthEstimate::add(const Transition& transition, const Transition::Greedy& greedy) {
+  const bool starts = transition.in_episode == model_.options.value.washout_rows();
+  if (starts) ++episodes_;
+  terminates_ = terminates_ || transition.terminated();
+  // An episode belongs to one group, unless it is so long that its parts hardly know of each other.
+  const Index unit = episodes_ + transition.in_episode / stretch_;
+  const std::size_t group = static_cast<std::size_t>(unit) % kGroups;
+  if (group != group_ || held_ == kBlock) flush();
+  group_ = group;
+  const auto at = static_cast<std::size_t>(held_);
+  states_.col(held_) = transition.state;
+  nexts_.col(held_) = transition.next;
+  greedy_nexts_.col(held_) = greedy.next;
+  rewards_[held_] = transition.reward();
+  terminated_[at] = transition.terminated() ? 1 : 0;
+  starts_[at] = starts ? 1 : 0;
+  ++held_;
+  ++rows_;
+}
+
+/// The features that are used, of each of the states held.
+void WorthEstimate::map(const MatrixXd& states, MatrixXd& features) {
+  auto mapped = mapped_.leftCols(held_);
+  model_.controller.reservoir->map_features(states.leftCols(held_), mapped);
+  features.bottomRows(used_).leftCols(held_) = mapped.bottomRows(used_);
+  if (first_too_) features.row(0).head(held_) = mapped.row(0);
+}
+
+void WorthEstimate::flush() {
+  if (held_ == 0) return;
+  map(states_, features_);
+  map(nexts_, next_features_);
+  map(greedy_nexts_, greedy_features_);
+  Group& group = groups_[group_];
+  for (Index i = 0; i < held_; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (terminated_[at] != 0) {
+      next_features_.col(i).setZero();
+      greedy_features_.col(i).setZero();
+      continue;
+    }
+    if (starts_[at] != 0) {
+      group.learnt.starts += greedy_features_.col(i);
+      group.logged.starts += next_features_.col(i);
+      group.episodes += 1.0;
+    }
+    group.rows += 1.0;
+  }
+  keep_sample();
+  const auto features = features_.leftCols(held_);
+  const auto rewards = rewards_.head(held_);
+  const auto gather = [&](Part& part, const auto& nexts) {
+    part.moments.add(features, features, nexts, rewards);
+    part.nexts += nexts.rowwise().sum();
+  };
+  gather(group.learnt, greedy_features_.leftCols(held_));
+  gather(group.logged, next_features_.leftCols(held_));
+  held_ = 0;
+}
+
+/// Of the rows held, those that are every so manieth; when there is no more room, of twice as many.
+void WorthEstimate::keep_sample() {
+  for (Index i = 0; i < held_; ++i) {
+    if ((rows_ - held_ + i) % every_ != 0 || terminated_[static_cast<std::size_t>(i)] != 0)
+      continue;
+    if (sampled_ == kSample) {
+      for (Index k = 0; 2 * k < kSample; ++k) {
+        logged_sample_.col(k) = logged_sample_.col(2 * k);
+        greedy_sample_.col(k) = greedy_sample_.col(2 * k);
+      }
+      sampled_ = kSample / 2;
+      every_ *= 2;
+      if ((rows_ - held_ + i) % every_ != 0) continue;
+    }
+    logged_sample_.col(sampled_) = next_features_.col(i);
+    greedy_sample_.col(sampled_) = greedy_features_.col(i);
+    ++sampled_;
+  }
+}
+
+WorthEstimate::Values WorthEstimate::values(std::size_t left_out, const RidgeOptions& ridge) const {
+  const auto value_of = [&](Part Group::*policy) {
+    std::vector<TdMoments> moments;
+    VectorXd starts = VectorXd::Zero(features_.rows());
+    double count = 0.0;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const Group& group = groups_[i];
+      if (i == left_out || group.rows == 0.0) continue;
+      const Part& part = group.*policy;
+      moments.push_back(part.moments);
+      starts += terminates_ ? part.starts : part.nexts;
+      count += terminates_ ? group.episodes : group.rows;
+    }
+    const double scale = terminates_ ? 1.0 : 1.0 - discount_;
+    return scale * starts.dot(solve_td(moments, ridge, constant_).weights) / count;
+  };
+  return {value_of(&Group::learnt), value_of(&Group::logged)};
+}
+
+double WorthEstimate::support(double ridge) const {
+  MatrixXd gram = MatrixXd::Zero(features_.rows(), features_.rows());
+  for (const Group& group : groups_) gram += group.logged.moments.gram();
+  gram.diagonal().array() +=
+      std::max(ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+  const linalg::PositiveSolver solver(std::move(gram));
+  const auto leverage = [&](const MatrixXd& sample) {
+    const MatrixXd features = sample.leftCols(sampled_);
+    return VectorXd(features.cwiseProduct(solver.solve(features)).colwise().sum());
+  };
+  VectorXd logged = leverage(logged_sample_);
+  std::sort(logged.begin(), logged.end());
+  const double limit = logged[static_cast<Index>(kFamiliar * static_cast<double>(sampled_ - 1))];
+  const auto familiar = (leverage(greedy_sample_).array() <= limit).count();
+  return static_cast<double>(familiar) / static_cast<double>(sampled_);
+}
+
+void WorthEstimate::estimate(PolicyWorth& result) const {
+  std::vector<TdMoments> folds(kGroups / 2, TdMoments(features_.rows(), discount_));
+  for (std::size_t i = 0; i < kGroups; ++i)
+    folds[i % folds.size()].merge(groups_[i].learnt.moments);
+  std::erase_if(folds, [](const TdMoments& fold) { return fold.samples() == 0; });
+  const TdFit fit = solve_td(folds, {}, constant_);
+  const RidgeOptions ridge{.ridge = fit.relative_ridge, .scale = RidgeScale::relative};
+  result.support = support(fit.ridge);
+  if (result.support < options_.least_support) {
+    result.unknown = fmt::format(
+        "only {:.0f} % of the controller's decisions lead where this log has been (at least {:.0f} "
+        "% "
+        "must): log with actions that vary more, some like the controller's own",
+        100.0 * result.support, 100.0 * options_.least_support);
+    return;
+  }
+  const Values all = values(kGroups, ridge);
+  std::vector<Values> without;
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    if (groups_[i].rows > 0.0) without.push_back(values(i, ridge));
+  }
+  VectorXd learnt(std::ssize(without)), logged(learnt.size());
+  for (Index i = 0; i < learnt.size(); ++i) {
+    learnt[i] = without[static_cast<std::size_t>(i)].learnt;
+    logged[i] = without[static_cast<std::size_t>(i)].logged;
+  }
+  result.learnt = interval(all.learnt, learnt, options_.level);
+  result.logged = interval(all.logged, logged, options_.level);
+  result.difference = interval(all.learnt - all.logged, learnt - logged, options_.level);
+}
+
+PolicyWorth WorthEstimate::solve() {
+  flush();
+  PolicyWorth result;
+  result.episodic = terminates_;
+  result.level = options_.level;
+  const auto filled = std::count_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+    return (terminates_ ? group.episodes : group.rows) > 0.0;
+  });
+  if (filled < kFewestGroups) {
+    result.unknown = terminates_ ? fmt::format("{} episodes are too few: at least {} are needed",
+                                               episodes_, kFewestGroups)
+                                 : fmt::format("{} rows are too few: at least {} are needed", rows_,
+                                               (kFewestGroups - 1) * stretch_ + 1);
+    return result;
+  }
+  estimate(result);
+  return result;
+}
+
+}  // namespace waggle

@@ -1,0 +1,155 @@
+#include <cmath>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include <waggle/evaluation.h>
+
+#include "expect_error.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+/// x is the code of the last choice: a value on it is a table.
+class LastChoice final : public ReservoirSystem {
+ public:
+  explicit LastChoice(Index choices) : choices_(choices) {}
+  Index units() const override { return choices_; }
+  Index inputs() const override { return choices_; }
+  void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    next = z;
+  }
+
+ private:
+  Index choices_;
+};
+
+/// A controller that always takes choice `best` of three.
+Model always(int best, double discount = 0.5) {
+  Model model;
+  EnvironmentSpec& spec = model.environment;
+  spec.actions = ActionSpace::discrete(3);
+  spec.action_names = {"choice"};
+  spec.reward_is_input = false;
+  model.controller.reservoir = std::make_shared<LastChoice>(3);
+  model.controller.layout = InputLayout::of(spec);
+  model.controller.actions = spec.actions;
+  model.controller.weights = VectorXd::Unit(3, best);
+  model.options.predictive = std::nullopt;
+  model.options.value.discount = discount;
+  model.ranges = {VectorXd::Zero(2), VectorXd::Ones(2), VectorXd::Zero(2), VectorXd::Ones(2)};
+  return model;
+}
+
+/// Choices below `choices` at random; choice c is rewarded by c, and noise, at the next row.
+/// Episodes of `length` rows that terminate, or none.
+Trajectory log_of(Index rows, int choices, double noise, std::uint64_t seed, Index length = 0) {
+  Trajectory log(1, 0);
+  const Random random(seed);
+  double before = 0.0;
+  for (Index k = 0; k < rows; ++k) {
+    Draws draws = random.at(Purpose::user, static_cast<std::uint64_t>(k));
+    const auto choice = static_cast<double>(draws.index(choices));
+    const bool starts = length > 0 && k % length == 0;
+    const bool ends = length > 0 && k % length == length - 1;
+    const double reward = starts ? 0.0 : before + noise * draws.normal();
+    log.append(reward, VectorXd::Constant(1, choice), VectorXd(0),
+               ends ? EpisodeEnd::terminated : EpisodeEnd::none);
+    before = choice;
+  }
+  return log;
+}
+
+PolicyWorth worth(const Model& model, const Trajectory& trajectory,
+                  const WorthOptions& options = {}) {
+  TrajectoryChunks log(trajectory, 333);
+  return evaluate_on_log(model, log, {.worth = options}).worth.value();
+}
+
+TEST(PolicyWorth, IsExactWhereTheFeaturesAreAndNothingIsNoisy) {
+  const Trajectory log = log_of(2000, 3, 0.0, 1);
+  for (const int choice : {0, 1, 2}) {
+    const PolicyWorth result = worth(always(choice), log);
+    ASSERT_TRUE(result.known()) << result.unknown;
+    EXPECT_FALSE(result.episodic);
+    // V(a) = a + γ c/(1 − γ) for the policy that goes on with c.
+    EXPECT_NEAR(result.learnt.value, choice, 1e-5);
+    EXPECT_NEAR(result.learnt.standard_error, 0.0, 1e-5);
+    EXPECT_NEAR(result.logged.value, log.actions().mean(), 1e-3);
+    EXPECT_NEAR(result.difference.value, result.learnt.value - result.logged.value, 1e-12);
+    // What the choices of 2000 rows scatter by: √(2/3 / 2000).
+    EXPECT_NEAR(result.logged.standard_error, 0.018, 0.010);
+    EXPECT_NEAR(result.difference.standard_error, result.logged.standard_error, 1e-4);
+    EXPECT_EQ(result.difference.excludes_zero(), choice != 1);
+  }
+}
+
+TEST(PolicyWorth, IsTheReturnOfAnEpisodeWhereEpisodesTerminate) {
+  const PolicyWorth result = worth(always(2, 0.9), log_of(1000, 3, 0.0, 2, 4));
+  ASSERT_TRUE(result.known()) << result.unknown;
+  EXPECT_TRUE(result.episodic);
+  // The memory does not tell how long an episode has lasted: after a choice it ends with a chance
+  // of a third, by and large.
+  const double stay = 2.0 / 3.0;
+  EXPECT_NEAR(result.learnt.value, 2.0 / (1.0 - 0.9 * stay), 0.5);
+  EXPECT_NEAR(result.logged.value, 1.0 / (1.0 - 0.9 * stay), 0.25);
+  EXPECT_GT(result.difference.lower, 0.5);
+}
+
+TEST(PolicyWorth, IntervalsCoverTheTruthAsOftenAsTheySay) {
+  int covered = 0, narrower = 0;
+  constexpr int kLogs = 200;
+  for (int seed = 0; seed < kLogs; ++seed) {
+    const Trajectory log = log_of(1200, 3, 2.0, 100 + static_cast<std::uint64_t>(seed));
+    const PolicyWorth wide = worth(always(2), log);
+    const PolicyWorth half = worth(always(2), log, {.level = 0.5});
+    covered += wide.difference.lower < 1.0 && wide.difference.upper > 1.0 ? 1 : 0;
+    narrower += half.difference.lower < 1.0 && half.difference.upper > 1.0 ? 1 : 0;
+  }
+  // Binomial deviations are 2 and 3.5 %.
+  EXPECT_NEAR(covered, 0.90 * kLogs, 0.06 * kLogs);
+  EXPECT_NEAR(narrower, 0.50 * kLogs, 0.11 * kLogs);
+}
+
+TEST(PolicyWorth, SaysWhereTheLogCannotTell) {
+  const Trajectory log = log_of(2000, 2, 0.5, 3);  // never choice 2
+  const PolicyWorth seen = worth(always(1), log);
+  EXPECT_TRUE(seen.known());
+  EXPECT_GT(seen.support, 0.9);
+  const PolicyWorth unseen = worth(always(2), log);
+  EXPECT_FALSE(unseen.known());
+  EXPECT_LT(unseen.support, 0.1);
+  EXPECT_NE(unseen.unknown.find("actions that vary more"), std::string::npos) << unseen.unknown;
+  EXPECT_TRUE(worth(always(2), log, {.least_support = 0.0}).known());
+  const PolicyWorth few = worth(always(1), log_of(300, 3, 0.5, 4));
+  EXPECT_NE(few.unknown.find("300 rows are too few: at least 401"), std::string::npos)
+      << few.unknown;
+  const PolicyWorth episodes = worth(always(1), log_of(12, 3, 0.5, 4, 4));
+  EXPECT_NE(episodes.unknown.find("3 episodes are too few"), std::string::npos) << episodes.unknown;
+}
+
+TEST(PolicyWorth, DoesNotDependOnTheUnitOfTheReward) {
+  const Trajectory log = log_of(1500, 3, 1.0, 5);
+  Trajectory tiny(1, 0);
+  const double unit = std::exp2(-560);  // its square is 0
+  for (Index k = 0; k < log.steps(); ++k) {
+    tiny.append(unit * log.rewards()[k], log.actions().col(k), VectorXd(0), log.end(k));
+  }
+  const PolicyWorth plain = worth(always(2), log);
+  const PolicyWorth scaled = worth(always(2), tiny);
+  EXPECT_NEAR(scaled.difference.value / unit, plain.difference.value, 1e-9);
+  EXPECT_NEAR(scaled.difference.lower / unit, plain.difference.lower, 1e-9);
+}
+
+TEST(PolicyWorth, NamesBadOptions) {
+  const Trajectory log = log_of(1500, 3, 1.0, 5);
+  expect_error([&] { worth(always(2), log, {.level = 1.0}); }, "level = 1: must be in (0, 1)");
+  expect_error([&] { worth(always(2), log, {.least_support = 1.5}); }, "least_support = 1.5");
+}
+
+}  // namespace
+}  // namespace waggle
