@@ -139,7 +139,9 @@ std::vector<Exported> controllers() {
   options.fit.reservoir.activation = Activation::relu;
   all.push_back(made_up("normal candidates, unbounded", ActionSpace::unbounded(2), options));
   options.fit.limits.max_change = {0.1};
-  all.push_back(made_up("normal candidates at first", ActionSpace::unbounded(2), options));
+  all.push_back(made_up("normal candidates at first",
+                        ActionSpace::box(Eigen::Vector2d(-1.0, -1.0), Eigen::Vector2d(1.0, 1.0)),
+                        options));
   options = small(20);
   options.fit.greedy.candidates = 10;
   options.fit.limits = {.max_change = {0.05, 0.2}, .hold = 3};
