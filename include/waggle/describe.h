@@ -131,8 +131,8 @@ void describe(Visitor& v, GreedyOptions& o) {
 template <typename Visitor>
 void describe(Visitor& v, ActuatorLimits& o) {
   v("max_change", o.max_change,
-    "of an action from one step to the next, one number for all or one each; none: any");
-  v("hold", o.hold, "choose an action at every so many steps, and keep it in between");
+    "how far an action may move in a step, one number for all or one each; none: anywhere");
+  v("hold", o.hold, "steps that an action is kept for once it is chosen");
 }
 
 template <typename Visitor, typename AnyExploration>

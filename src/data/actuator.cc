@@ -33,7 +33,7 @@ void ActuatorLimits::validate(const ActionSpace& space) const {
           max_change[0], space.choices);
   const Index count = std::ssize(max_change);
   require(count == 1 || count == space.size(),
-          "max_change: {} numbers, must be one for all {} numbers of an action or one for each",
+          "max_change: {} numbers, an action has {}: give one for all of them or one for each",
           count, space.size());
 }
 

@@ -103,7 +103,7 @@ TEST(ActuatorLimits, NamesWhatIsWrong) {
     refuse({.max_change = {0.5, bad}}, two, "max_change = ", "must be positive and finite");
   }
   refuse({.max_change = {-0.5}}, two, "max_change = -0.5");
-  refuse({.max_change = {1, 2, 3}}, two, "max_change: 3 numbers", "all 2 numbers");
+  refuse({.max_change = {1, 2, 3}}, two, "max_change: 3 numbers, an action has 2", "one for each");
   refuse({.max_change = {1}}, ActionSpace::discrete(3), "max_change = 1", "3 choices", "hold");
   refuse({.hold = 0}, two, "hold = 0", "must be in [1, 1000000]");
   refuse({.hold = -2}, two, "hold = -2");
