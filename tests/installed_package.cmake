@@ -25,6 +25,7 @@ expect(bee "^random [01]\\.[0-9]+, learnt 1\\.[4-6][0-9]\n$")
 expect(control_loop "^mean nectar 1\\.[3-6][0-9], value known to about 0\\.[0-9]+\n$")
 expect(ensemble "^one 1\\.[3-6][0-9], three 1\\.[4-6][0-9]\n$")
 expect(plant_log "^5000 rows\nscore of the log -0\\.[0-9]+, saved [0-9]+ weights\n$")
+expect(slow_actuator "^seed 0: -[0-9]+ knowing it, -[0-9]+ clipped\n$")
 expect(thermostat "^random: mean reward -0\\.[0-9]+\nlearnt: mean reward -0\\.[01][0-9]+\n$")
 
 run(${WORK_DIR}/prefix/bin/waggle --version)

@@ -23,7 +23,7 @@ struct Room {
 const std::vector<Room> kRooms = {
     {"core", {"error", "random", "progress", "version"}},
     {"linalg", {"least_squares"}},
-    {"data", {"spaces", "environment", "scaling", "trajectory"}},
+    {"data", {"actuator", "spaces", "environment", "scaling", "trajectory"}},
     {"env",
      {"acrobot", "bee_world", "cart_pole", "market_maker", "mountain_car", "pendulum", "recall",
       "sensor", "series", "tanks", "tiger"}},

@@ -257,6 +257,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<6, ContractionOptions>("ContractionOptions");
   expect_described<7, MemoryCapacityOptions>("MemoryCapacityOptions");
   expect_described<4, GreedyOptions>("GreedyOptions");
+  expect_described<2, ActuatorLimits>("ActuatorLimits");
   expect_described<3, Exploration>("Exploration");
   expect_described<2, OnlineExploration>("OnlineExploration");
   expect_described<2, OptimismOptions>("OptimismOptions");
@@ -265,7 +266,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<7, OnlineValueOptions>("OnlineValueOptions");
   expect_described<8, OnlineOptions>("OnlineOptions");
   expect_described<2, RewardScale>("RewardScale");
-  expect_described<12, FitOptions>("FitOptions");
+  expect_described<13, FitOptions>("FitOptions");
   expect_described<17, PredictiveOptions>("PredictiveOptions");
   expect_described<9, CollectOptions>("CollectOptions");
   expect_described<2, LearnOptions>("LearnOptions");

@@ -349,6 +349,7 @@ void add_learn(CLI::App& app) {
   options->flags.add(*command, defaults.value, "value", "Value (default)");
   options->flags.add(*command, defaults.reservoir, "reservoir", "Reservoir (default)");
   options->flags.add(*command, defaults.greedy, "greedy", "Action search (default)");
+  options->flags.add(*command, defaults.limits, "limits", "Limits of the actuator (default)");
   options->config.add(*command, &options->flags);
   command->footer(
       "Row k of a log holds the reward and observation seen at step k and the action then chosen.\n"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <waggle/version.h>
 
@@ -177,6 +178,19 @@ std::string network_text(const Model& model) {
                          model.options.value.solve.choose() ? ", cross-validated" : ""));
 }
 
+/// "changes by 0.1 a step at most, chosen every 3 steps".
+std::string limits_text(const ActuatorLimits& limits) {
+  std::string text;
+  if (!limits.max_change.empty()) {
+    text = fmt::format("changes by {:.4g} a step at most", fmt::join(limits.max_change, ", "));
+  }
+  if (limits.hold > 1) {
+    text += fmt::format("{}chosen every {} steps and kept in between", text.empty() ? "" : ", ",
+                        limits.hold);
+  }
+  return text;
+}
+
 ordered_json predictive_json(const Model& model) {
   const PredictiveNetwork& predictive = *model.controller.predictive();
   const HistoryMemory& memory = predictive.memory();
@@ -248,6 +262,9 @@ std::string learnt_table(const Model& model) {
   }
   if (!spec.actions.is_discrete()) {
     text += table_line("actions searched", describe_actions(model.controller.actions, {}));
+  }
+  if (model.controller.limits.any()) {
+    text += table_line("an action", limits_text(model.controller.limits));
   }
   const double discount = model.options.value.discount;
   text += table_line("discount γ", fmt::format("{}: looks about {:.3g} steps ahead", discount,

@@ -33,7 +33,33 @@ std::errc parse(std::string_view text, Number& number) {
   return stop == end ? error : std::errc::invalid_argument;
 }
 
-/// A number, a truth value or text.
+/// The parts of a list.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// Several numbers behind each other, or nothing if the text is anything else.
+std::optional<toml::array> number_list(const std::string& text) {
+  const std::vector<std::string> parts = parts_of(text);
+  if (parts.size() < 2) return std::nullopt;
+  toml::array list;
+  for (const std::string& part : parts) {
+    double number = 0.0;
+    if (parse(part, number) != std::errc()) return std::nullopt;
+    list.push_back(number);
+  }
+  return list;
+}
+
+/// A number, several, a truth value or text.
 void insert_typed(toml::table& table, const std::string& name, const std::string& text) {
   std::int64_t whole = 0;
   double number = 0.0;
@@ -41,6 +67,8 @@ void insert_typed(toml::table& table, const std::string& name, const std::string
     table.insert(name, whole);
   } else if (parse(text, number) == std::errc()) {
     table.insert(name, number);
+  } else if (std::optional<toml::array> list = number_list(text)) {
+    table.insert(name, *std::move(list));
   } else if (text == "true" || text == "false") {
     table.insert(name, text == "true");
   } else {
@@ -134,6 +162,16 @@ void check_numbers(CLI::App& app) {
       if (type == kWhole) transform(option, check_whole<std::int64_t>);
       if (type == kNatural) transform(option, check_whole<std::uint64_t>);
       if (type == kNumber) option->check(check_number);
+      if (type == kNumbersOrNone) {
+        option->check([](const std::string& text) {
+          if (text == "none") return std::string();
+          std::string fault;
+          for (const std::string& part : parts_of(text)) {
+            if (fault.empty()) fault = check_number(part);
+          }
+          return fault;
+        });
+      }
       if (type == kNumberOrNone) {
         option->check([](const std::string& text) {
           return text == "none" ? std::string() : check_number(text);

@@ -20,6 +20,7 @@ inline constexpr const char* kWhole = "INT";
 inline constexpr const char* kNatural = "UINT";
 inline constexpr const char* kNumber = "FLOAT";
 inline constexpr const char* kNumberOrNone = "FLOAT|none";
+inline constexpr const char* kNumbersOrNone = "FLOAT,...|none";
 
 /// Makes every option of every command that takes a number refuse what is none and what does not
 /// fit, where CLI11 would take the nearest number that does. To be called when all are added.
@@ -80,6 +81,11 @@ class OptionFlags {
       } else if constexpr (is_optional_number<T>) {
         option(name, fmt::format("{} ({})", help, field ? fmt::format("{}", *field) : "none"),
                kNumberOrNone);
+      } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+        option(name,
+               fmt::format("{} ({})", help,
+                           field.empty() ? "none" : fmt::format("{}", fmt::join(field, ","))),
+               kNumbersOrNone);
       } else if constexpr (std::is_arithmetic_v<T>) {
         option(name, fmt::format("{} ({})", help, field),
                std::is_floating_point_v<T> ? kNumber : kWhole);

@@ -46,7 +46,7 @@ struct SimulateCommand {
   std::filesystem::path out;
 
   void run();
-  toml::table environment_options(Exploration& exploration);
+  toml::table environment_options(Exploration& exploration, ActuatorLimits& limits);
 };
 
 /// The policy of a model file, exploring as asked for.
@@ -83,7 +83,7 @@ void announce_size(const std::filesystem::path& out, const EnvironmentSpec& spec
 
 /// The command that learns from such a log, for a controller of this environment.
 std::string learn_hint(const std::filesystem::path& log, const std::string& environment,
-                       const EnvironmentSpec& spec, double discount) {
+                       const EnvironmentSpec& spec, double discount, const ActuatorLimits& limits) {
   std::string text = fmt::format("waggle learn {} --reward {} --action {}",
                                  shell_word(log.string()), shell_word(spec.reward_name),
                                  shell_word(fmt::format("{}", fmt::join(spec.action_names, ","))));
@@ -97,19 +97,30 @@ std::string learn_hint(const std::filesystem::path& log, const std::string& envi
     text += fmt::format(" --action-bounds={}", fmt::join(bounds, ","));
   }
   if (!spec.reward_is_input) text += " --no-reward-input";
+  if (!limits.max_change.empty()) {
+    text += fmt::format(" --max-change {}", fmt::join(limits.max_change, ","));
+  }
+  if (limits.hold > 1) text += fmt::format(" --hold {}", limits.hold);
   return text + fmt::format(" --gamma {} -o {}.safetensors", discount, environment);
 }
 
-/// What was given for the environment, and for the exploration of a learnt policy. A name that both
-/// the environment and the command know is the environment's.
-toml::table SimulateCommand::environment_options(Exploration& exploration) {
-  toml::table given = merge(config.apply(), flags);
-  toml::table explore;
-  if (const toml::node* node = given.get("exploration")) {
-    require(node->is_table(), "exploration = {}: must be a table", TomlSource::shown(*node));
-    explore = *node->as_table();
-    given.erase("exploration");
+/// Takes a table out of what was given.
+toml::table taken(toml::table& given, const char* name) {
+  toml::table inner;
+  if (const toml::node* node = given.get(name)) {
+    require(node->is_table(), "{} = {}: must be a table", name, TomlSource::shown(*node));
+    inner = *node->as_table();
+    given.erase(name);
   }
+  return inner;
+}
+
+/// What was given for the environment, for the exploration of a learnt policy and for the actuator.
+/// A name that both the environment and the command know is the environment's.
+toml::table SimulateCommand::environment_options(Exploration& exploration, ActuatorLimits& limits) {
+  toml::table given = merge(config.apply(), flags);
+  read_options(taken(given, "limits"), limits);
+  toml::table explore = taken(given, "exploration");
   if (const toml::node* noise = given.get("noise"); noise && !has_option(environment, "noise")) {
     require(explore.insert("noise", *noise).second,
             "--noise and --exploration-noise are the same for {}: give one of them", environment);
@@ -129,7 +140,8 @@ toml::table SimulateCommand::environment_options(Exploration& exploration) {
 
 void SimulateCommand::run() {
   Exploration exploration;
-  const toml::table given = environment_options(exploration);
+  ActuatorLimits limits;
+  const toml::table given = environment_options(exploration, limits);
   require(steps >= 1, "--steps {}: must be at least 1", steps);
   BuiltIn built_in = make_built_in(environment, given);
   double divergence_limit = RolloutOptions().divergence_limit;
@@ -148,6 +160,7 @@ void SimulateCommand::run() {
     built_in.initial = learnt_policy(model, built_in, exploration);
     divergence_limit = model.divergence_limit;
   }
+  LimitedPolicy limited(*built_in.initial, limits, built_in.environment->spec().actions);
   require_output(out, {policy, config.path()});
 
   Simulation simulation(*built_in.environment, seed, episode_steps.value_or(0));
@@ -161,8 +174,8 @@ void SimulateCommand::run() {
   {
     ProgressLine progress("simulate " + environment, "rows", static_cast<double>(steps));
     while (done < steps && !diverged && !interrupted()) {
-      Rollout part = simulation.run(*built_in.initial, {.steps = std::min(kChunk, steps - done),
-                                                        .divergence_limit = divergence_limit});
+      Rollout part = simulation.run(
+          limited, {.steps = std::min(kChunk, steps - done), .divergence_limit = divergence_limit});
       diverged = part.diverged;
       done += part.trajectory.steps();
       sum += part.trajectory.rewards().sum();
@@ -183,7 +196,7 @@ void SimulateCommand::run() {
   }
   print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\nnext: {}\n", out.string(), done,
                     environment, simulation.spec().reward_name, sum / static_cast<double>(done),
-                    learn_hint(out, environment, simulation.spec(), built_in.discount)));
+                    learn_hint(out, environment, simulation.spec(), built_in.discount, limits)));
 }
 
 }  // namespace
@@ -210,6 +223,8 @@ void add_simulate(CLI::App& app) {
   command->add_option("-o,--out", options->out, "the log to write, as CSV")->required();
   options->flags.add(*command, Exploration(), "exploration", "Exploration of a learnt policy",
                      {{"noise", "exploration_noise"}});
+  options->flags.add(*command, ActuatorLimits(), "limits",
+                     "Limits of the actuator, which any policy is taken to");
   add_environment_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(

@@ -5,6 +5,7 @@
 
 #include <Eigen/Core>
 
+#include <waggle/actuator.h>
 #include <waggle/reservoir.h>
 #include <waggle/spaces.h>
 #include <waggle/trajectory.h>
@@ -57,6 +58,7 @@ struct Controller {
   ActionSpace actions;                               ///< as searched: bounded where it has to be
   Eigen::VectorXd weights = {};                      ///< W, one for each feature; empty: all 0
   GreedyOptions greedy = {};
+  ActuatorLimits limits = {};  ///< of what carries the actions out
 
   /// The reservoir as an echo state network, or null if it is another system.
   const EchoStateNetwork* network() const {
@@ -69,8 +71,8 @@ struct Controller {
   Eigen::Index candidates() const;
   /// As given; or 0.3, or 0 of a predictive network, whose values do not jump.
   double smoothing() const;
-  /// Throws Error, naming the part, if sizes differ, a weight is not finite or the search does not
-  /// suit the space.
+  /// Throws Error, naming the part, if sizes differ, a weight is not finite or the search or the
+  /// limits do not suit the space.
   void validate() const;
 };
 

@@ -128,6 +128,13 @@ void describe(Visitor& v, GreedyOptions& o) {
     "judge an action by the mean over so much of the bounds around it; none: what suits the value");
 }
 
+template <typename Visitor>
+void describe(Visitor& v, ActuatorLimits& o) {
+  v("max_change", o.max_change,
+    "how far an action may move in a step, one number for all or one each; none: anywhere");
+  v("hold", o.hold, "steps that an action is kept for once it is chosen");
+}
+
 template <typename Visitor, typename AnyExploration>
 void describe_exploration(Visitor& v, AnyExploration& o) {
   v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
@@ -237,6 +244,7 @@ void describe(Visitor& v, FitOptions& o) {
   v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");
   v("predictive", o.predictive, "predictive states and a value on them; none: on the memory");
   v("greedy", o.greedy, "how the best action is found");
+  v("limits", o.limits, "of what carries the actions out");
 }
 
 template <typename Visitor>

@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 
+#include <waggle/actuator.h>
 #include <waggle/controller.h>
 #include <waggle/environment.h>
 #include <waggle/policy.h>
@@ -40,6 +41,9 @@ struct FitOptions {
   /// depend on where their zero is. Only where no episode terminates: there it matters.
   bool centre_rewards = true;
   GreedyOptions greedy = {};
+  /// Of what carries the actions out: what is learnt is worth what it is under them, and acts
+  /// within them.
+  ActuatorLimits limits = {};
   /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
   /// the experience, unless the sampled maximiser needs none.
   std::optional<double> action_limit = std::nullopt;

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include <waggle/actuator.h>
 #include <waggle/controller.h>
 #include <waggle/environment.h>
 
@@ -96,11 +97,30 @@ class HeldUniformPolicy final : public Policy {
   HeldActions held_;
 };
 
+/// Does what another policy would, as far as the actuator can: each action is taken to the nearest
+/// one within reach, and the other policy is told.
+class LimitedPolicy final : public Policy {
+ public:
+  /// `policy` must outlive it. Throws Error if the limits do not suit the space.
+  LimitedPolicy(Policy& policy, const ActuatorLimits& limits, const ActionSpace& space)
+      : policy_(policy), actuator_(limits, space) {}
+  void begin_episode() override;
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
+  void end_episode(const Percept& percept) override { policy_.end_episode(percept); }
+
+ private:
+  Policy& policy_;
+  Actuator actuator_;
+  Eigen::VectorXd wanted_;
+};
+
 class ActionSearch;
 
 /// π(history) = argmax_a Wᵀφ(F(x_k, z_k(a))), over an interval, over sampled candidates (Algorithms
 /// 1_step_algorithm and 1_step_algorithm_mm) or over all choices of a discrete space. The first of
-/// equal candidates wins, and the leftmost of equal points of an interval.
+/// equal candidates wins, and the leftmost of equal points of an interval. Where the controller has
+/// limits, a is looked for, and strayed to, within them.
 ///
 /// For an echo state network A x + ζ + C (r, o) is formed once for all candidates, so a decision
 /// costs O(n² + n · candidates), or O(n² + n log n) if exact, and includes the step to x_{k+1}. No
@@ -120,10 +140,17 @@ class GreedyPolicy final : public Policy {
   /// finite or too large, the observation has another size, or the state overflows.
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
   /// The state becomes x_{k+1}(action), and value() its value: the last step is taken again from
-  /// the same x_k, r_k and o_k. An action may lie outside the bounds searched. Throws Error, and
-  /// changes nothing, if this episode has no action yet, or the action has another size, is not
-  /// finite, is no choice of a discrete space, or makes the state overflow. O(n), no allocation.
+  /// the same x_k, r_k and o_k; limits count from there. An action may lie outside the bounds
+  /// searched. Throws Error, and changes nothing, if this episode has no action yet, or the action
+  /// has another size, is not finite, is no choice of a discrete space, or makes the state
+  /// overflow. O(n), no allocation.
   void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
+  /// The state it was given is in the middle of an episode, of which so many steps were taken, ≥ 1,
+  /// the last with this action: so that limits count from there. Without it the first action is
+  /// any within the bounds.
+  void resume(const Eigen::Ref<const Eigen::VectorXd>& action, Eigen::Index steps) {
+    actuator_.resume(action, steps);
+  }
 
   /// Whether the last action was drawn at random.
   bool explored() const { return explored_; }
@@ -139,6 +166,7 @@ class GreedyPolicy final : public Policy {
   std::unique_ptr<ActionSearch> search_;
   Exploration exploration_;
   HeldActions held_;
+  Actuator actuator_;
   bool explored_ = false;
   Eigen::VectorXd state_;
   double value_ = 0.0;
@@ -205,6 +233,11 @@ class GreedyGroup final : public PolicyGroup {
   /// What each copy remembers, a column each. May be replaced by others of the same number of rows.
   const Eigen::MatrixXd& states() const { return states_; }
   void set_states(Eigen::MatrixXd states);
+  /// As GreedyPolicy::resume, of one copy.
+  void resume(Eigen::Index copy, const Eigen::Ref<const Eigen::VectorXd>& action,
+              Eigen::Index steps) {
+    actuators_[static_cast<std::size_t>(copy)].resume(action, steps);
+  }
   const Controller& controller() const;
 
  private:
@@ -212,6 +245,7 @@ class GreedyGroup final : public PolicyGroup {
   Exploration exploration_;
   Eigen::MatrixXd states_;
   std::vector<HeldActions> held_;
+  std::vector<Actuator> actuators_;
   std::vector<bool> explored_;
 
   // Work space: a column for each copy that acts.
@@ -245,6 +279,10 @@ class OptimisticPolicy final : public Policy {
   /// As GreedyPolicy::applied, and Σ takes in the features met instead of those expected. O(n²).
   /// After an `act` that threw there is no action to tell of.
   void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
+  /// As GreedyPolicy::resume.
+  void resume(const Eigen::Ref<const Eigen::VectorXd>& action, Eigen::Index steps) {
+    actuator_.resume(action, steps);
+  }
 
   /// x_{k+1}: what is remembered after the last action.
   const Eigen::VectorXd& state() const { return state_; }
@@ -255,6 +293,7 @@ class OptimisticPolicy final : public Policy {
 
   std::unique_ptr<ActionSearch> search_;
   OptimismOptions options_;
+  Actuator actuator_;
   Eigen::MatrixXd covariance_;
   Eigen::VectorXd state_;
   bool acted_ = false;    // in this episode, and search_ is at that step

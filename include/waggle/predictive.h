@@ -81,15 +81,16 @@ struct RectifiedFeatures {
 ///
 ///     s¹ = first · m
 ///     s  = second · (m, layer(s¹)),  q numbers        (or s¹ where there is no second layer)
-///     u  = base · dynamics(s) + Σ_{i=0…c} v_i A_i (1, s),   v_0 = 1: the next s, and the reward
-///                                                           where that is not among what is seen
+///     u  = base · dynamics(s) + Σ_{i=0…c} v_i A_i (1, s),   v_0 = 1: the next s, the reward where
+///                                                           that is not among what is seen, and v
+///                                                           itself where the actuator has limits
 ///     r̂  = vᵀ reward m + Σ_ij bends_ij max(v_i − knots_ij, 0)
 struct PredictiveHead {
   Eigen::MatrixXd first;       ///< q₁ × n
   RectifiedFeatures layer;     ///< of s¹
   Eigen::MatrixXd second;      ///< q × (n + layer), or empty
   RectifiedFeatures dynamics;  ///< of s
-  Eigen::MatrixXd base;        ///< (q or q + 1) × dynamics
+  Eigen::MatrixXd base;        ///< (q or q + 1, and c more where u holds v) × dynamics
   Eigen::MatrixXd drift;       ///< as many × (1 + c)(1 + q): A_0, A_1, …, A_c
   Eigen::MatrixXd reward;      ///< c × n, or empty
   Eigen::MatrixXd knots;       ///< c × any number, or empty

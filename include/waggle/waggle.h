@@ -2,6 +2,7 @@
 
 #include <waggle/acrobot.h>
 #include <waggle/activation.h>
+#include <waggle/actuator.h>
 #include <waggle/bee_world.h>
 #include <waggle/cart_pole.h>
 #include <waggle/controller.h>

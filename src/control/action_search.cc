@@ -45,6 +45,7 @@ ActionSearch::ActionSearch(Controller controller)
       half_width_(exact_ && space().size() == 1
                       ? 0.5 * controller_.smoothing() * (space().upper[0] - space().lower[0])
                       : 0.0),
+      reach_(Actuator(controller_.limits, space()).reach()),
       z_(VectorXd::Zero(layout().size())),
       best_(VectorXd::Zero(layout().action_channels())) {
   const Index channels = best_.size();
@@ -99,17 +100,33 @@ void ActionSearch::apply(const Ref<const VectorXd>& action, Ref<VectorXd> next) 
   value_->step(best_, next);
 }
 
+void ActionSearch::draw_between(const VectorXd& lower, const VectorXd& upper, bool normal,
+                                Draws& draws, Ref<VectorXd> action) const {
+  for (Index i = 0; i < action.size(); ++i) {
+    action[i] = normal ? std::clamp(*controller_.greedy.candidate_spread * draws.normal(), lower[i],
+                                    upper[i])
+                       : draws.uniform(lower[i], upper[i]);
+  }
+}
+
 void ActionSearch::draw(Draws& draws, Ref<VectorXd> action) const {
+  if (reach_.kept) {
+    action = reach_.lower;
+  } else if (space().is_discrete()) {
+    action[0] = static_cast<double>(draws.index(space().choices));
+  } else {
+    // Around the last action a law around 0 would be of no use.
+    const bool normal = controller_.greedy.candidate_spread && !reach_.limited;
+    draw_between(reach_.lower, reach_.upper, normal, draws, action);
+  }
+}
+
+void ActionSearch::draw_from_all(Draws& draws, Ref<VectorXd> action) const {
   if (space().is_discrete()) {
     action[0] = static_cast<double>(draws.index(space().choices));
-    return;
-  }
-  const std::optional<double>& spread = controller_.greedy.candidate_spread;
-  for (Index i = 0; i < action.size(); ++i) {
-    const double lower = space().lower[i];
-    const double upper = space().upper[i];
-    action[i] =
-        spread ? std::clamp(*spread * draws.normal(), lower, upper) : draws.uniform(lower, upper);
+  } else {
+    draw_between(space().lower, space().upper, controller_.greedy.candidate_spread.has_value(),
+                 draws, action);
   }
 }
 
@@ -121,8 +138,8 @@ bool ActionSearch::explore(const Exploration& exploration, Draws& draws,
   }
   if (exploration.noise == 0.0) return false;
   for (Index i = 0; i < action.size(); ++i) {
-    action[i] = std::clamp(action[i] + exploration.noise * draws.normal(), space().lower[i],
-                           space().upper[i]);
+    action[i] = std::clamp(action[i] + exploration.noise * draws.normal(), reach_.lower[i],
+                           reach_.upper[i]);
   }
   return false;
 }
@@ -147,7 +164,7 @@ double ActionSearch::sweep_coordinates(double value) {
     const double before = value;
     for (Index i = 0; i < channels; ++i) {
       const Maximum maximum =
-          value_->maximise_along(i, best_, space().lower[i], space().upper[i], half_width_);
+          value_->maximise_along(i, best_, reach_.lower[i], reach_.upper[i], half_width_);
       if (maximum.value > value) {
         value = maximum.value;
         best_[i] = maximum.action;
@@ -160,7 +177,10 @@ double ActionSearch::sweep_coordinates(double value) {
 
 double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
   double value = -std::numeric_limits<double>::infinity();
-  if (exact_ && best_.size() == 1) {
+  if (reach_.kept) {
+    encode(reach_.lower, best_);
+    value = value_->at(best_);
+  } else if (exact_ && best_.size() == 1) {
     value = sweep_coordinates(value);
     if (half_width_ > 0.0) value = value_->at(best_);
   } else {

@@ -37,7 +37,10 @@ class ActionSearch {
                    const Eigen::Ref<const Eigen::VectorXd>& rewards,
                    const Eigen::Ref<const Eigen::MatrixXd>& observations);
   void select(Eigen::Index column) { value_->select(column); }
-  /// Writes the best action, in the environment's terms, and returns its value.
+  /// What can be done at this step; everything within the bounds until it is told otherwise.
+  void set_reach(const Reach& reach) { reach_ = reach; }
+  const Reach& reach() const { return reach_; }
+  /// Writes the best action within reach, in the environment's terms, and returns its value.
   double maximise(Draws& draws, Eigen::Ref<Eigen::VectorXd> action);
   /// next = x_{k+1}(action).
   void apply(const Eigen::Ref<const Eigen::VectorXd>& action, Eigen::Ref<Eigen::VectorXd> next);
@@ -47,8 +50,11 @@ class ActionSearch {
   const InputLayout& layout() const { return controller_.layout; }
   const ActionSpace& space() const { return controller_.actions; }
 
-  /// Draws one candidate action, in the environment's terms: any choice, or a point of the box.
+  /// Draws one candidate action within reach, in the environment's terms: a choice, or a point of
+  /// the box …
   void draw(Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
+  /// … or one that may be beyond it, as if there were no limit.
+  void draw_from_all(Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   /// Deviates from an action as asked for: replaces it by a random one, or adds noise to it.
   /// Returns whether it was replaced.
   bool explore(const Exploration& exploration, Draws& draws,
@@ -61,6 +67,8 @@ class ActionSearch {
  private:
   void encode(const Eigen::Ref<const Eigen::VectorXd>& action,
               Eigen::Ref<Eigen::VectorXd> channels) const;
+  void draw_between(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper, bool normal,
+                    Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   double best_candidate(Draws& draws);
   double sweep_coordinates(double value);
 
@@ -69,6 +77,7 @@ class ActionSearch {
   bool exact_;         // the value is piecewise linear in each action and the space is a box
   double half_width_;  // over which the value is averaged; 0 for none
 
+  Reach reach_;
   Eigen::VectorXd z_;           // (r, 0, o), as prepared
   Eigen::MatrixXd all_z_;       // the same for several histories
   Eigen::MatrixXd candidates_;  // action channels × candidates

@@ -38,6 +38,7 @@ void Controller::validate() const {
   require(reservoir != nullptr, "controller: there is no reservoir");
   actions.validate();
   greedy.validate(actions);
+  limits.validate(actions);
   require(layout.size() == reservoir->inputs(),
           "controller: the input layout has {} channels, the reservoir {}", layout.size(),
           reservoir->inputs());

@@ -31,7 +31,7 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
-/// Deviates from the action as asked for; whether it is a random one.
+/// Deviates from the action as asked for, within reach; whether it is a random one.
 bool stray(const ActionSearch& search, const Exploration& exploration, HeldActions& held,
            Draws& draws, Ref<VectorXd> action) {
   if (!exploration.held) return search.explore(exploration, draws, action);
@@ -39,11 +39,13 @@ bool stray(const ActionSearch& search, const Exploration& exploration, HeldActio
   const double epsilon = exploration.epsilon;
   const double chance = epsilon / (epsilon + (1.0 - epsilon) * HeldActions::kMeanTime);
   if (!held.holding() && epsilon > 0.0 && draws.uniform() < chance) {
-    search.draw(draws, action);
+    search.draw_from_all(draws, action);
     held.begin(action, draws);
   }
   if (!held.holding()) return false;
+  // What is held may take several steps to get to.
   held.take(action);
+  search.reach().clamp(action);
   return true;
 }
 
@@ -65,7 +67,9 @@ void require_applied(const ActionSpace& space, const Ref<const VectorXd>& action
 }  // namespace
 
 GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration, VectorXd state)
-    : search_(std::make_unique<ActionSearch>(std::move(controller))), exploration_(exploration) {
+    : search_(std::make_unique<ActionSearch>(std::move(controller))),
+      exploration_(exploration),
+      actuator_(search_->controller().limits, search_->space()) {
   state_ = initial_state(search_->reservoir(), std::move(state));
   before_ = next_ = state_;
   observation_.setZero(search_->layout().observation_size);
@@ -82,19 +86,22 @@ void GreedyPolicy::begin_episode() {
   state_.setZero();
   acted_ = false;
   held_.reset();
+  actuator_.reset();
 }
 
 void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
   require_percept(search_->layout(), percept);
   prepared_ = false;
   search_->prepare(state_, percept.reward, percept.observation);
+  if (actuator_.limited()) search_->set_reach(actuator_.reach());
   search_->maximise(draws, action);
-  explore(draws, action);
+  if (!actuator_.reach().kept) explore(draws, action);
   before_.swap(state_);
   search_->apply(action, state_);
   value_ = search_->value_of(state_);
   reward_ = percept.reward;
   observation_ = percept.observation;
+  actuator_.take(action);
   acted_ = prepared_ = true;
 }
 
@@ -111,6 +118,7 @@ void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
   require(is_usable(value), "applied: action {} makes the reservoir's state overflow", action[0]);
   state_.swap(next_);
   value_ = value;
+  actuator_.correct(action);
 }
 
 void SeparatePolicies::begin_episode(Index copy) {
@@ -148,12 +156,15 @@ void GreedyGroup::set_states(MatrixXd states) {
   states_ = std::move(states);
   held_.resize(static_cast<std::size_t>(states_.cols()));
   for (HeldActions& held : held_) held.reset();
+  actuators_.assign(static_cast<std::size_t>(states_.cols()),
+                    Actuator(search_->controller().limits, search_->space()));
   explored_.assign(static_cast<std::size_t>(states_.cols()), false);
 }
 
 void GreedyGroup::begin_episode(Index copy) {
   states_.col(copy).setZero();
   held_[static_cast<std::size_t>(copy)].reset();
+  actuators_[static_cast<std::size_t>(copy)].reset();
 }
 
 void GreedyGroup::act(std::span<const Percept> percepts, std::span<const Index> copies,
@@ -187,12 +198,17 @@ void GreedyGroup::act(std::span<const Percept> percepts, std::span<const Index> 
     const auto i = static_cast<std::size_t>(copy);
     auto action = actions.col(copy);
     if (count > 1) search_->select(j);
+    if (actuators_[i].limited()) search_->set_reach(actuators_[i].reach());
     search_->maximise(draws[i], action);
-    explored_[i] = stray(*search_, exploration_, held_[i], draws[i], action);
+    if (!actuators_[i].reach().kept) {
+      explored_[i] = stray(*search_, exploration_, held_[i], draws[i], action);
+    }
     search_->apply(action, next_.col(j));
   }
   for (Index j = 0; j < count; ++j) {
-    states_.col(copies[static_cast<std::size_t>(j)]) = next_.col(j);
+    const Index copy = copies[static_cast<std::size_t>(j)];
+    states_.col(copy) = next_.col(j);
+    actuators_[static_cast<std::size_t>(copy)].take(actions.col(copy));
   }
 }
 
@@ -204,7 +220,9 @@ void OptimismOptions::validate() const {
 
 OptimisticPolicy::OptimisticPolicy(Controller controller, MatrixXd covariance,
                                    const OptimismOptions& options, VectorXd state)
-    : options_(options), covariance_(std::move(covariance)) {
+    : options_(options),
+      actuator_(controller.limits, controller.actions),
+      covariance_(std::move(covariance)) {
   options_.validate();
   controller.greedy = {
       .maximiser = Maximiser::exact, .candidates = options.candidates, .smoothing = 0.0};
@@ -230,14 +248,18 @@ OptimisticPolicy& OptimisticPolicy::operator=(OptimisticPolicy&&) noexcept = def
 void OptimisticPolicy::begin_episode() {
   state_.setZero();
   acted_ = false;
+  actuator_.reset();
 }
 
 void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
   require_percept(search_->layout(), percept);
   acted_ = false;
   search_->prepare(state_, percept.reward, percept.observation);
+  if (actuator_.limited()) search_->set_reach(actuator_.reach());
+  // An action that is kept is tried as often as there are candidates: the first of equals wins.
+  const bool every_choice = search_->space().is_discrete() && !actuator_.reach().kept;
   for (Index j = 0; j < actions_.cols(); ++j) {
-    if (search_->space().is_discrete()) {
+    if (every_choice) {
       actions_(0, j) = static_cast<double>(j);
     } else if (j == 0) {
       search_->maximise(draws, actions_.col(0));  // what it would do without the bonus
@@ -262,6 +284,7 @@ void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> a
   action = actions_.col(best);
   state_ = states_.col(best);
   meet(best);
+  actuator_.take(action);
   acted_ = true;
 }
 
@@ -275,6 +298,7 @@ void OptimisticPolicy::applied(const Ref<const VectorXd>& action) {
   covariance_.noalias() += met_ * (met_.transpose() / met_scale_);  // as before the last step
   spread_.col(0).noalias() = covariance_ * features_.col(0);
   meet(0);
+  actuator_.correct(action);
 }
 
 /// Takes in candidate j's features φ, by Sherman–Morrison:

@@ -51,6 +51,25 @@ void HeldUniformPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> 
   held_.take(action);
 }
 
+void LimitedPolicy::begin_episode() {
+  policy_.begin_episode();
+  actuator_.reset();
+}
+
+void LimitedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
+  policy_.act(percept, draws, action);
+  if (!actuator_.limited()) return;
+  wanted_ = action;
+  actuator_.reach().clamp(action);
+  actuator_.take(action);
+  if (action != wanted_) policy_.applied(action);
+}
+
+void LimitedPolicy::applied(const Ref<const VectorXd>& action) {
+  policy_.applied(action);
+  actuator_.correct(action);
+}
+
 LinearPolicy::LinearPolicy(MatrixXd gain, double noise) : gain_(std::move(gain)), noise_(noise) {
   require(gain_.size() > 0 && first_non_finite(gain_).row < 0,
           "linear policy: the gain ({} × {}) must be finite and not empty", gain_.rows(),

@@ -51,7 +51,8 @@ struct Transition {
 };
 
 /// Walks along the rows from `state` on, taking the actions that were taken, and calls
-/// visit(Transition&) at each. An episode's end puts the state back to 0. Random candidates are
+/// visit(Transition&) at each. An episode's end puts the state back to 0. The search is within the
+/// controller's limits of the action taken a row before. Random candidates are
 /// keyed by (purpose, row). `state` ends where the rows do. Throws Error if rows do not fit the
 /// search's layout; returns how many there were.
 template <typename Visit>
@@ -62,12 +63,14 @@ Eigen::Index for_each_transition(ActionSearch& search, TrajectorySource& source,
   Transition::WorkSpace work{Eigen::VectorXd::Zero(search.space().size()), next};
   Eigen::Index row = 0;
   Eigen::Index in_episode = 0;
+  Actuator actuator(search.controller().limits, search.space());
   Trajectory chunk(1, 0);
   source.rewind();
   while (source.next(chunk)) {
     require_fit(search.layout(), chunk);
     for (Eigen::Index k = 0; k < chunk.steps(); ++k, ++row, ++in_episode) {
       search.prepare(state, chunk.rewards()[k], chunk.observations().col(k));
+      if (actuator.limited()) search.set_reach(actuator.reach());
       search.apply(chunk.actions().col(k), next);
       Transition transition{
           row,   in_episode, chunk,  k,
@@ -75,8 +78,10 @@ Eigen::Index for_each_transition(ActionSearch& search, TrajectorySource& source,
           work};
       visit(transition);
       state.swap(next);
+      actuator.take(chunk.actions().col(k));
       if (chunk.end(k) != EpisodeEnd::none) {
         state.setZero();
+        actuator.reset();
         in_episode = -1;
       }
     }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <waggle/version.h>
 
+#include "export/c_limits.h"
 #include "export/c_plan.h"
 
 namespace waggle {
@@ -28,6 +30,14 @@ std::string contents(const CPlan& plan, const ExportedC& sizes) {
   }
   for (std::size_t i = 0; i < spec.choice_names.size(); ++i) {
     text += fmt::format("  choice {}        {}\n", i, c_comment(spec.choice_names[i]));
+  }
+  if (plan.limits_change()) {
+    text += fmt::format("  change          by {} a step at most\n",
+                        fmt::join(plan.limits.max_change, ", "));
+  }
+  if (plan.limits.hold > 1) {
+    text += fmt::format("  choice          every {} steps; an action is kept in between\n",
+                        plan.limits.hold);
   }
   return text + fmt::format(
                     "\n  flash           {} bytes of constants, code apart\n"
@@ -73,11 +83,13 @@ std::string types(const CPlan& plan) {
   text += plan.predictive != nullptr ? predictive_state(plan) : network_state(plan);
   if (plan.kinked) text += fmt::format("  @_kink kinks[{}];\n", plan.kinks());
   text += "  @_real value; /* of the last action */\n";
+  text += limits_reals(plan);
   text += plan.discrete ? "  int action;\n"
                         : fmt::format("  @_real action[{}];\n", plan.layout.action_size);
   if (plan.predictive != nullptr && plan.discrete) {
     text += "  int done; /* the choice before the last, as it was done; -1: none */\n";
   }
+  text += limits_integers(plan);
   text += "  int pending; /* whether the last step has yet to be remembered */\n";
   if (plan.sampled) text += "  uint64_t step;\n";
   return text + "} @_state;\n\n";

@@ -39,6 +39,7 @@ Index sum_over_heads(const PredictiveNetwork* predictive, const Size& size) {
 CPlan::CPlan(const Model& from, const ExportOptions& with, std::string files)
     : model(from),
       greedy(from.controller.greedy),
+      limits(from.controller.limits),
       predictive(from.controller.predictive()),
       network(network_of(from.controller)),
       options(with),
@@ -104,6 +105,10 @@ Index CPlan::state_bytes() const {
     if (discrete) ++integers;
   } else if (exact && sampled) {
     reals += network.units();
+  }
+  if (limits.any()) {
+    reals += 3 * action;
+    integers += (discrete ? 1 : 0) + (limits_change() ? 1 : 0) + (limits.hold > 1 ? 1 : 0);
   }
   Index bytes = reals * real_size() + 4 * integers;
   const Index alignment = sampled ? 8 : real_size();

@@ -18,6 +18,7 @@ struct CPlan {
 
   const Model& model;
   const GreedyOptions& greedy;
+  const ActuatorLimits& limits;
   const PredictiveNetwork* const predictive;  ///< or null: the value is linear in the network
   const EchoStateNetwork& network;            ///< that remembers
   const ExportOptions& options;
@@ -33,6 +34,8 @@ struct CPlan {
   /// Bytes of a NAME_real.
   Eigen::Index real_size() const { return options.precision == Precision::float64 ? 8 : 4; }
   bool normal_candidates() const { return sampled && greedy.candidate_spread.has_value(); }
+  /// Whether an action may change by so much only.
+  bool limits_change() const { return !limits.max_change.empty(); }
   /// Numbers that are remembered.
   Eigen::Index remembered() const;
   /// Numbers of the after-states of all heads, 0 if there are none, …

@@ -6,9 +6,11 @@
 
 #include "core/check.h"
 #include "export/c_constants.h"
+#include "export/c_limits.h"
 #include "export/c_network.h"
 #include "export/c_plan.h"
 #include "export/c_predictive.h"
+#include "export/export_c_limits_text.h"
 #include "export/export_c_network_text.h"
 #include "export/export_c_search_text.h"
 #include "export/export_c_step_text.h"
@@ -77,6 +79,13 @@ class Exporter {
     if (plan_.discrete) return;
     constants_.add_vector("lower", -inside(-plan_.model.controller.actions.lower));
     constants_.add_vector("upper", inside(plan_.model.controller.actions.upper));
+    if (plan_.limits_change()) {
+      const std::vector<double>& each = plan_.limits.max_change;
+      const VectorXd change =
+          each.size() == 1 ? VectorXd::Constant(plan_.layout.action_size, each[0])
+                           : VectorXd(Eigen::Map<const VectorXd>(each.data(), std::ssize(each)));
+      constants_.add_vector("max_change", inside(change));
+    }
   }
 
   /// What was seen, what it makes of the memory, and what an action is worth then.
@@ -103,43 +112,72 @@ class Exporter {
     }
     if (plan_.exact) {
       code_ +=
-          plan_.predictive != nullptr ? predictive_search_code(plan_) : network_search_code(plan_);
+          searched_within_limits(plan_, plan_.predictive != nullptr ? predictive_search_code(plan_)
+                                                                    : network_search_code(plan_));
     }
     if (!plan_.sampled) return;
     code_ +=
         replaced(replaced(kRandom, "SEED_LOW", fmt::format("{}u", plan_.options.seed & 0xffffffff)),
                  "SEED_HIGH", fmt::format("{}u", plan_.options.seed >> 32));
-    code_ += plan_.normal_candidates() ? replaced(kDrawNormal, "SPREAD",
-                                                  fmt::format("{}", *plan_.greedy.candidate_spread))
-                                       : kDrawUniform;
-    code_ += kCandidates;
+    code_ += searched_within_limits(plan_, draw_code() + kCandidates);
     if (plan_.exact) code_ += kCoordinates;
+  }
+
+  std::string draw_code() const {
+    using namespace export_text;
+    if (!plan_.normal_candidates()) return kDrawUniform;
+    const std::string normal =
+        replaced(kDrawNormal, "SPREAD", fmt::format("{}", *plan_.greedy.candidate_spread));
+    if (!plan_.limits_change()) return normal;
+    return replaced(normal, "@_draw(", "@_draw_first(") +
+           replaced(kDrawUniform, "@_draw(", "@_draw_near(") + kDrawEither;
   }
 
   /// What its user calls.
   void write_steps() {
     using namespace export_text;
-    const char* foresee = plan_.predictive != nullptr ? kForesee : "";
     code_ += kTake;
     code_ += plan_.discrete ? kResetDiscrete : kResetContinuous;
     if (plan_.sampled) code_ += kResetStep;
+    code_ += limits_reset(plan_);
     code_ += "}\n";
-    if (plan_.discrete) {
-      code_ += kStepDiscrete;
-      code_ += foresee;
-      code_ += kChoose;
-      code_ += kAppliedDiscrete;
-    } else {
-      code_ += kStepContinuous;
-      code_ += foresee;
-      code_ += !plan_.sampled ? kDecideSearch : plan_.exact ? kDecideBoth : kDecideSample;
-      if (plan_.sampled) code_ += kCountStep;
-      code_ += kTakeContinuous;
-      const bool scalar = plan_.layout.action_size == 1;
-      code_ += scalar ? kStepScalar : kStepVector;
-      code_ += scalar ? kAppliedScalar : kAppliedVector;
-    }
+    code_ += limits_code(plan_);
+    code_ += stepped_within_limits(plan_, plan_.discrete ? discrete_steps() : continuous_steps());
     code_ += kValue;
+  }
+
+  const char* foresee() const { return plan_.predictive != nullptr ? export_text::kForesee : ""; }
+
+  std::string discrete_steps() const {
+    using namespace export_text;
+    const std::string before = std::string(kStepDiscrete) + foresee();
+    if (!plan_.limits.any()) return before + kChoose + kAppliedDiscrete;
+    std::string choose =
+        replaced(kChoose, "choice = 0; choice < CHOICES", "choice = first; choice < end");
+    choose = replaced(std::move(choose), "choice > 0", "choice > first");
+    choose = replaced(std::move(choose), "if (@_take(state, highest)) state->action = best;\n",
+                      "if (!@_take(state, highest)) return state->action;\n"
+                      "  state->action = best;\n" +
+                          limits_taken(plan_));
+    return before + kChoices + choose + kAppliedDiscrete;
+  }
+
+  std::string continuous_steps() const {
+    using namespace export_text;
+    const std::string search = !plan_.sampled ? kDecideSearch
+                               : plan_.exact  ? kDecideBoth
+                                              : kDecideSample;
+    const bool keeps = plan_.limits.hold > 1;
+    std::string code = keeps ? replaced(kChooseOrKeep, "SEARCH", search) : "";
+    code += kStepContinuous;
+    code += foresee();
+    if (plan_.limits.any()) code += "  @_limit(state);\n";
+    code += keeps ? kDecideChoose : search;
+    if (plan_.sampled) code += kCountStep;
+    code += replaced(kTakeContinuous, "}\n", limits_taken(plan_) + "}\n");
+    const bool scalar = plan_.layout.action_size == 1;
+    code += scalar ? kStepScalar : kStepVector;
+    return code + (scalar ? kAppliedScalar : kAppliedVector);
   }
 
   std::string includes(const CNetwork& network) const {

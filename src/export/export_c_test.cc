@@ -138,6 +138,27 @@ std::vector<Exported> controllers() {
       .maximiser = Maximiser::sampled, .candidates = 7, .candidate_spread = 1.0 / 3.0};
   options.fit.reservoir.activation = Activation::relu;
   all.push_back(made_up("normal candidates, unbounded", ActionSpace::unbounded(2), options));
+  options.fit.limits.max_change = {0.1};
+  all.push_back(made_up("normal candidates at first",
+                        ActionSpace::box(Eigen::Vector2d(-1.0, -1.0), Eigen::Vector2d(1.0, 1.0)),
+                        options));
+  options = small(20);
+  options.fit.greedy.candidates = 10;
+  options.fit.limits = {.max_change = {0.05, 0.2}, .hold = 3};
+  all.push_back(made_up("two numbers with limits",
+                        ActionSpace::box(Eigen::Vector2d(-1.0, -2.0), Eigen::Vector2d(1.0, 0.5)),
+                        options));
+  options = small();
+  options.fit.greedy.smoothing = 0.3;
+  options.fit.limits = {.max_change = {0.3}};
+  all.push_back(made_up("a window within reach", interval, options));
+  options.fit.limits = {.hold = 2};
+  options.fit.reservoir.leak = 0.7;
+  all.push_back(made_up("every second step", interval, options));
+  all.push_back(made_up("choices every second step", ActionSpace::discrete(4), options, 0));
+  options.fit.limits = {.max_change = {0.1}};
+  options.fit.reservoir.activation = Activation::identity;
+  all.push_back(made_up("identity units with limits", interval, options));
   return all;
 }
 

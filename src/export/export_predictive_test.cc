@@ -162,6 +162,14 @@ std::vector<Exported> make_controllers() {
   all.push_back(
       learnt("pendulum, candidates, sparse tanh units", make_problem("pendulum"), options, 2000));
   all.push_back(three_heads());
+  options = small();
+  options.limits = {.max_change = {0.3}, .hold = 2};
+  all.push_back(learnt("pendulum with limits", make_problem("pendulum"), options));
+  options.limits = {.hold = 3};
+  all.push_back(learnt("cart-pole, every third step", make_problem("cart-pole"), options));
+  options.limits = {.max_change = {0.05, 0.1}};
+  options.greedy = {};
+  all.push_back(learnt("tanks with limits", make_problem("tanks"), options, 2000));
   return all;
 }
 

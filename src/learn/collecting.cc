@@ -132,23 +132,73 @@ void Collected::append(Collected next) {
 
 namespace {
 
+/// Rows of the episode that has not ended yet.
+Index open_steps(const Trajectory& rows) {
+  Index first = rows.steps();
+  while (first > 0 && rows.end(first - 1) == EpisodeEnd::none) --first;
+  return rows.steps() - first;
+}
+
+/// The actuator is where the last of these rows has put it.
+template <typename Resumed>
+void resume_after(const Trajectory& rows, const Resumed& resume) {
+  const Index open = open_steps(rows);
+  if (open > 0) resume(rows.actions().col(rows.steps() - 1), open);
+}
+
+/// Copies that do what others would, as far as the actuators can.
+class LimitedGroup final : public PolicyGroup {
+ public:
+  LimitedGroup(PolicyGroup& policies, const Actuator& actuator, Index copies)
+      : policies_(policies), actuators_(static_cast<std::size_t>(copies), actuator) {}
+
+  void begin_episode(Index copy) override {
+    policies_.begin_episode(copy);
+    actuators_[static_cast<std::size_t>(copy)].reset();
+  }
+  void act(std::span<const Percept> percepts, std::span<const Index> copies, std::span<Draws> draws,
+           Eigen::Ref<MatrixXd> actions) override {
+    policies_.act(percepts, copies, draws, actions);
+    for (const Index copy : copies) {
+      Actuator& actuator = actuators_[static_cast<std::size_t>(copy)];
+      if (!actuator.limited()) continue;
+      actuator.reach().clamp(actions.col(copy));
+      actuator.take(actions.col(copy));
+    }
+  }
+  void end_episode(Index copy, const Percept& percept) override {
+    policies_.end_episode(copy, percept);
+  }
+  bool explored(Index copy) const override { return policies_.explored(copy); }
+
+ private:
+  PolicyGroup& policies_;
+  std::vector<Actuator> actuators_;
+};
+
 class FromOne final : public Collector {
  public:
-  FromOne(Simulation& simulation, Policy& initial) : simulation_(simulation), initial_(initial) {}
+  FromOne(Simulation& simulation, Policy& initial, const ActuatorLimits& limits)
+      : simulation_(simulation), initial_(initial, limits, simulation.spec().actions) {}
 
   const EnvironmentSpec& spec() const override { return simulation_.spec(); }
   Collected begin(const RolloutOptions& run) override { return collected(initial_, run); }
-  Collected act(const Learnt& learnt, const std::vector<Trajectory>& /*rows*/, int round,
-                int rounds, const RolloutOptions& run) override {
+  Collected act(const Learnt& learnt, const std::vector<Trajectory>& rows, int round, int rounds,
+                const RolloutOptions& run) override {
     const CollectOptions& options = *learnt.collected;
+    const auto resume_as = [&](auto& policy) {
+      resume_after(rows[0], [&](const auto& action, Index steps) { policy.resume(action, steps); });
+    };
     if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
       OptimisticPolicy policy(learnt.controller,
                               inverse_covariance(learnt.controller, learnt.experience),
                               {.bonus = options.optimism}, learnt.state);
+      resume_as(policy);
       return collected(policy, run);
     }
     GreedyPolicy policy =
         learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
+    resume_as(policy);
     std::vector<bool> random;
     WatchedPolicy watched(policy, random);
     Collected result = collected(watched, run);
@@ -167,13 +217,14 @@ class FromOne final : public Collector {
   }
 
   Simulation& simulation_;
-  Policy& initial_;
+  LimitedPolicy initial_;
 };
 
 class FromCopies final : public Collector {
  public:
-  FromCopies(GroupSimulation& simulation, PolicyGroup& initial)
-      : simulation_(simulation), initial_(initial) {}
+  FromCopies(GroupSimulation& simulation, PolicyGroup& initial, const ActuatorLimits& limits)
+      : simulation_(simulation),
+        initial_(initial, Actuator(limits, simulation.spec().actions), simulation.copies()) {}
 
   const EnvironmentSpec& spec() const override { return simulation_.spec(); }
   Collected begin(const RolloutOptions& run) override {
@@ -189,9 +240,12 @@ class FromCopies final : public Collector {
       const MatrixXd covariance = inverse_covariance(learnt.controller, learnt.experience);
       std::vector<std::unique_ptr<Policy>> policies;
       for (Index i = 0; i < states.cols(); ++i) {
-        policies.push_back(std::make_unique<OptimisticPolicy>(
-            learnt.controller, covariance, OptimismOptions{.bonus = options.optimism},
-            states.col(i)));
+        auto policy = std::make_unique<OptimisticPolicy>(learnt.controller, covariance,
+                                                         OptimismOptions{.bonus = options.optimism},
+                                                         states.col(i));
+        resume_after(rows[static_cast<std::size_t>(i)],
+                     [&](const auto& action, Index steps) { policy->resume(action, steps); });
+        policies.push_back(std::move(policy));
       }
       SeparatePolicies separate(std::move(policies));
       Collected result = collected(separate, run);
@@ -199,6 +253,11 @@ class FromCopies final : public Collector {
       return result;
     }
     GreedyGroup group(learnt.controller, states, exploration_in(round, rounds, options));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      resume_after(rows[i], [&](const auto& action, Index steps) {
+        group.resume(static_cast<Index>(i), action, steps);
+      });
+    }
     return collected(group, run);
   }
 
@@ -209,11 +268,10 @@ class FromCopies final : public Collector {
     MatrixXd states = MatrixXd::Zero(reservoir.units(), std::ssize(rows));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Trajectory& all = rows[i];
-      Index first = all.steps();
-      while (first > 0 && all.end(first - 1) == EpisodeEnd::none) --first;
-      if (first == all.steps()) continue;
+      const Index steps = open_steps(all);
+      if (steps == 0) continue;
       Trajectory open(all.action_size(), all.observation_size());
-      open.append(all, first, all.steps() - first);
+      open.append(all, all.steps() - steps, steps);
       VectorXd state = VectorXd::Zero(reservoir.units());
       for_each_block(reservoir, controller.layout, open, state, [](const StateBlock&) {});
       states.col(static_cast<Index>(i)) = state;
@@ -227,17 +285,19 @@ class FromCopies final : public Collector {
   }
 
   GroupSimulation& simulation_;
-  PolicyGroup& initial_;
+  LimitedGroup initial_;
 };
 
 }  // namespace
 
-std::unique_ptr<Collector> collect_from(Simulation& simulation, Policy& initial) {
-  return std::make_unique<FromOne>(simulation, initial);
+std::unique_ptr<Collector> collect_from(Simulation& simulation, Policy& initial,
+                                        const ActuatorLimits& limits) {
+  return std::make_unique<FromOne>(simulation, initial, limits);
 }
 
-std::unique_ptr<Collector> collect_from(GroupSimulation& simulation, PolicyGroup& initial) {
-  return std::make_unique<FromCopies>(simulation, initial);
+std::unique_ptr<Collector> collect_from(GroupSimulation& simulation, PolicyGroup& initial,
+                                        const ActuatorLimits& limits) {
+  return std::make_unique<FromCopies>(simulation, initial, limits);
 }
 
 }  // namespace waggle

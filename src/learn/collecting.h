@@ -41,9 +41,11 @@ class Collector {
                         int rounds, const RolloutOptions& run) = 0;
 };
 
-/// From one environment, or from copies of it that run side by side. What they are made of must
-/// outlive them.
-std::unique_ptr<Collector> collect_from(Simulation& simulation, Policy& initial);
-std::unique_ptr<Collector> collect_from(GroupSimulation& simulation, PolicyGroup& initial);
+/// From one environment, or from copies of it that run side by side; the initial policy is within
+/// the limits, too. What they are made of must outlive them.
+std::unique_ptr<Collector> collect_from(Simulation& simulation, Policy& initial,
+                                        const ActuatorLimits& limits);
+std::unique_ptr<Collector> collect_from(GroupSimulation& simulation, PolicyGroup& initial,
+                                        const ActuatorLimits& limits);
 
 }  // namespace waggle

@@ -82,7 +82,8 @@ class Learner {
     result_.controller = {.reservoir = nullptr,
                           .layout = InputLayout::of(spec),
                           .actions = spec.actions,
-                          .greedy = options.fit.greedy};
+                          .greedy = options.fit.greedy,
+                          .limits = options.fit.limits};
     result_.provenance.waggle_version = WAGGLE_VERSION;
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
@@ -96,6 +97,7 @@ class Learner {
     const ActionSpace checked =
         needs_no_bounds(options) ? spec.actions : with_some_bounds(spec.actions);
     options.fit.greedy.validate(checked);
+    options.fit.limits.validate(checked);
     Exploration(options.collect.exploration).validate(checked);
     if (options.collect.final_exploration) options.collect.final_exploration->validate(checked);
     if (options.fit.sweeps > 0 || options.collect.final_sweeps > 0) {
@@ -378,12 +380,12 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
 
 Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options,
              const LearnWith& with) {
-  return learn(*collect_from(simulation, initial), options, with);
+  return learn(*collect_from(simulation, initial, options.fit.limits), options, with);
 }
 
 Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptions& options,
              const LearnWith& with) {
-  return learn(*collect_from(simulation, initial), options, with);
+  return learn(*collect_from(simulation, initial, options.fit.limits), options, with);
 }
 
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,

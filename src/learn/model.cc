@@ -73,6 +73,7 @@ void FitOptions::validate() const {
   reservoir.validate();
   value.validate();
   if (predictive) predictive->validate();
+  limits.validate();
 }
 
 void CollectOptions::validate() const {

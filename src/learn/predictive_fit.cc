@@ -70,6 +70,33 @@ ValueSteps value_steps(const PredictiveHead& head, const Transitions& transition
   return steps;
 }
 
+/// What can be done after each transition, by an actuator that is where its action put it.
+void limit_next(const Transitions& transitions, const ActuatorLimits& limits,
+                const ActionSpace& actions, ValueSteps& steps) {
+  Actuator actuator(limits, actions);
+  steps.lower = transitions.channels;
+  steps.upper = transitions.channels;
+  VectorXd action(actions.size());
+  for (Index i = 0; i < transitions.count(); ++i) {
+    const auto channels = transitions.channels.col(i);
+    Index choice = 0;
+    if (actions.is_discrete()) {
+      channels.maxCoeff(&choice);
+      action[0] = static_cast<double>(choice);
+    } else {
+      action = channels;
+    }
+    actuator.resume(action, transitions.in_episode[static_cast<std::size_t>(i)] + 1);
+    const Reach& reach = actuator.reach();
+    if (!actions.is_discrete()) {
+      steps.lower.col(i) = reach.lower;
+      steps.upper.col(i) = reach.upper;
+    } else if (!reach.kept) {
+      steps.upper.col(i).setOnes();
+    }
+  }
+}
+
 /// Whether each transition is followed by the next one, and that by an action that was not random.
 std::vector<bool> continuations(const Transitions& transitions,
                                 const std::vector<bool>& random_rows) {
@@ -110,15 +137,17 @@ std::unique_ptr<RememberedExperience> PredictiveFitter::remembered_with(Index se
   return remembered;
 }
 
-RectifiedFeatures PredictiveFitter::draw_value_features(Index count, Index inputs, double scale,
+RectifiedFeatures PredictiveFitter::draw_value_features(Index count, Index predictions,
+                                                        Index carried, double scale,
                                                         std::uint64_t seed,
                                                         std::uint64_t stream) const {
-  RectifiedFeatures features = draw_features(count, inputs, scale, seed, stream);
-  // A value is linear in the reward that comes first.
-  if (!layout_.reward) {
-    features.directions.conservativeResize(Eigen::NoChange, inputs + 1);
-    features.directions.rightCols(1).setZero();
-  }
+  RectifiedFeatures features = draw_features(count, predictions + carried, scale, seed, stream);
+  if (layout_.reward) return features;
+  // A value is linear in the reward, which comes first of what follows the predictions.
+  MatrixXd directions = MatrixXd::Zero(count, predictions + 1 + carried);
+  directions.leftCols(predictions) = features.directions.leftCols(predictions);
+  directions.rightCols(carried) = features.directions.rightCols(carried);
+  features.directions = std::move(directions);
   return features;
 }
 
@@ -158,7 +187,8 @@ double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience
   head.first = sums_over(*remembered, experience, summary).solve(false);
   const std::uint64_t seed = options_.reservoir.seed;
   head.dynamics = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream);
-  head.value = draw_value_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream + 1);
+  head.value =
+      draw_value_features(kTrialFeatures, head.first.rows(), 0, 1.0, seed, kTrialStream + 1);
   const Transitions transitions =
       gather(*remembered, experience, head, summary.rows, options_.predictive->value_rows);
   if (transitions.count() == 0) return 0.0;
@@ -267,7 +297,8 @@ PredictiveHead PredictiveFitter::draw_head(TrajectorySource& experience,
   }
   const Index q = head.second.size() > 0 ? head.second.rows() : head.first.rows();
   head.dynamics = draw_features(options.dynamics, q, 1.0, seed, stream(1));
-  head.value = draw_value_features(options.features, q, options.length_scale, seed, stream(2));
+  head.value =
+      draw_value_features(options.features, q, carried(), options.length_scale, seed, stream(2));
   head.squared = std::min(options.squared, q - memory.seen_size());
   return head;
 }
@@ -290,6 +321,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
   require(transitions.count() > 0,
           "no row is followed by another of its episode: there is nothing to learn from");
   fit_after_state(transitions, layout_, scaling_, options.dynamics_ridge, head);
+  if (carried() > 0) carry_action(layout_, scaling_, head);
   const double reward_model =
       fit_reward_model(*remembered_, experience, transitions, actions, head);
   if (judge) {
@@ -305,6 +337,7 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
     steps.next_reward = std::move(rewards.next);
   }
   steps.continues = continuations(transitions, random_rows);
+  if (options_.limits.any()) limit_next(transitions, options_.limits, actions, steps);
   FittedIterationOptions iteration;
   iteration.discount = options_.value.discount;
   iteration.ridge = options.value_ridge;

@@ -63,11 +63,15 @@ class PredictiveFitter {
   /// Whether more of the next step is foreseen if the state also holds what depends on the action.
   bool depends_on_action(const PredictionSums& sums, TrajectorySource& experience,
                          const ExperienceSummary& summary);
-  RectifiedFeatures draw_value_features(Eigen::Index count, Eigen::Index inputs, double scale,
-                                        std::uint64_t seed, std::uint64_t stream) const;
+  /// Of so many predictions, and of as many numbers of the action as the after-state holds.
+  RectifiedFeatures draw_value_features(Eigen::Index count, Eigen::Index predictions,
+                                        Eigen::Index carried, double scale, std::uint64_t seed,
+                                        std::uint64_t stream) const;
   PredictiveHead draw_head(TrajectorySource& experience, const ExperienceSummary& summary,
                            bool judge);
 
+  /// Channels of the action that the after-state holds.
+  Eigen::Index carried() const { return options_.limits.any() ? layout_.action_channels() : 0; }
   /// V' of the last fit along the transitions, in this one's units, to start from; 0 at first.
   Eigen::VectorXd last_values(const Transitions& transitions) const;
   void keep(PredictiveHead head, const Transitions& transitions, Eigen::Index rows,

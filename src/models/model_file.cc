@@ -211,6 +211,7 @@ void read_learning(const std::string& text, int version, Model& model) {
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
+  model.controller.limits = options.fit.limits;
   if (collected) model.collected = options.collect;
 }
 

@@ -111,6 +111,18 @@ class OptionsReader {
       }
     } else if constexpr (is_vector<T>::value) {
       const auto* array = Source::array(node);
+      if constexpr (std::is_arithmetic_v<typename T::value_type>) {
+        // One number is a list of one, and none is an empty one.
+        if (array == nullptr && Source::is_none(node)) {
+          field.clear();
+          return;
+        }
+        if (array == nullptr && Source::number(node)) {
+          field.assign(1, {});
+          read(node, path, field[0]);
+          return;
+        }
+      }
       if (array == nullptr) throw Error(fmt::format("{}: must be a list", path));
       field.clear();
       for (const Node& item : *array) {

@@ -64,6 +64,7 @@ Transitions gather(RememberedExperience& experience, TrajectorySource& source,
   };
   Transitions result;
   Index capacity = 0;
+  Index in_episode = 0;
   experience.for_each(source, [&](const RememberedRows& window) {
     const MatrixXd s = predictive_state(head, window.memory.leftCols(window.columns));
     if (result.count() + window.count > capacity) {
@@ -74,6 +75,8 @@ Transitions gather(RememberedExperience& experience, TrajectorySource& source,
       result.reward.conservativeResize(capacity);
     }
     for (Index i = 0; i < window.count; ++i) {
+      const Index place = in_episode;
+      in_episode = window.ends[static_cast<std::size_t>(i)] == EpisodeEnd::none ? place + 1 : 0;
       if (window.following[static_cast<std::size_t>(i)] == 0 || !is_kept(window.first + i)) {
         continue;
       }
@@ -85,6 +88,7 @@ Transitions gather(RememberedExperience& experience, TrajectorySource& source,
       result.terminated.push_back(window.ends[static_cast<std::size_t>(i) + 1] ==
                                   EpisodeEnd::terminated);
       result.rows.push_back(window.first + i);
+      result.in_episode.push_back(place);
     }
   });
   const Index count = result.count();
@@ -121,6 +125,24 @@ void fit_after_state(const Transitions& transitions, const InputLayout& layout,
     auto block = head.drift.middleCols((1 + i) * (1 + q), 1 + q);
     block /= scaling.spread[channel];
     head.drift.leftCols(1 + q) -= scaling.mean[channel] * block;
+  }
+}
+
+void carry_action(const InputLayout& layout, const InputScaling& scaling, PredictiveHead& head) {
+  const Index q = head.size();
+  const Index c = layout.action_channels();
+  const Index after = head.after();
+  head.base.conservativeResize(after + c, Eigen::NoChange);
+  head.drift.conservativeResize(after + c, Eigen::NoChange);
+  head.base.bottomRows(c).setZero();
+  head.drift.bottomRows(c).setZero();
+  for (Index i = 0; i < c; ++i) {
+    const Index channel = layout.action_offset() + i;
+    const bool choice = layout.choices > 0;
+    const double mean = choice ? 0.0 : scaling.mean[channel];
+    const double spread = choice ? 1.0 : scaling.spread[channel];
+    head.drift(after + i, 0) = -mean / spread;
+    head.drift(after + i, (1 + i) * (1 + q)) = 1.0 / spread;
   }
 }
 

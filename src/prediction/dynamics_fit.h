@@ -13,12 +13,13 @@ namespace waggle {
 
 /// Steps of an experience in terms of a head's predictive state, as many as are kept.
 struct Transitions {
-  Eigen::MatrixXd state;           ///< s_k, q × count
-  Eigen::MatrixXd next;            ///< s_{k+1}
-  Eigen::MatrixXd channels;        ///< of a_k
-  Eigen::VectorXd reward;          ///< r_{k+1}
-  std::vector<bool> terminated;    ///< whether row k+1 terminated its episode
-  std::vector<Eigen::Index> rows;  ///< k
+  Eigen::MatrixXd state;                 ///< s_k, q × count
+  Eigen::MatrixXd next;                  ///< s_{k+1}
+  Eigen::MatrixXd channels;              ///< of a_k
+  Eigen::VectorXd reward;                ///< r_{k+1}
+  std::vector<bool> terminated;          ///< whether row k+1 terminated its episode
+  std::vector<Eigen::Index> rows;        ///< k
+  std::vector<Eigen::Index> in_episode;  ///< the same, counted from the episode's start
 
   Eigen::Index count() const { return static_cast<Eigen::Index>(rows.size()); }
 };
@@ -32,6 +33,11 @@ Transitions gather(RememberedExperience& experience, TrajectorySource& source,
 /// r_{k+1} where that is not seen, on dynamics(s_k) and (1, s_k) times the action's channels.
 void fit_after_state(const Transitions& transitions, const InputLayout& layout,
                      const InputScaling& scaling, double ridge, PredictiveHead& head);
+
+/// Lets the after-state of a head that is fitted also hold the action itself, in units of its mean
+/// and spread, as its last numbers: what can be done next depends on it where an actuator has
+/// limits.
+void carry_action(const InputLayout& layout, const InputScaling& scaling, PredictiveHead& head);
 
 /// How much of what is seen next, the last `seen` numbers of s_{k+1}, and of the reward cannot be
 /// told from s_k and the action in that way: the shares of their variances, added up; each half of

@@ -11,6 +11,8 @@
 #include "prediction/foresight.h"
 #include "prediction/remembered.h"
 #include "prediction/reward_fit.h"
+#include "random_heads.h"
+#include "random_numbers.h"
 
 namespace waggle {
 namespace {
@@ -310,6 +312,45 @@ Trajectory levers(Index steps, Index episode, VectorXd& mounted) {
     seen = way * action[0] + 0.1 * draws.normal();
   }
   return trajectory;
+}
+
+TEST(AfterState, MayHoldTheActionItself) {
+  RandomNumbers numbers(5);
+  for (const int choices : {0, 2}) {
+    const InputLayout layout{.reward = false,
+                             .action_size = choices > 0 ? 1 : 2,
+                             .choices = choices,
+                             .observation_size = 1};
+    const HistoryMemory memory = small_memory(layout, 1, 0);
+    const PredictiveHead plain = random_head(numbers, {.rewarded = true}, memory);
+    PredictiveHead head = plain;
+    const InputScaling scaling{Eigen::Vector3d(0.5, -2.0, 0.0), Eigen::Vector3d(2.0, 0.1, 1.0)};
+    carry_action(layout, scaling, head);
+    ASSERT_EQ(head.after(), plain.after() + 2);
+    Transitions transitions;
+    transitions.state = numbers.matrix(3, 7);
+    transitions.next = numbers.matrix(3, 7);
+    transitions.channels = numbers.matrix(2, 7);
+    transitions.rows.resize(7);
+    const MatrixXd u = after_states(head, transitions);
+    EXPECT_TRUE(u.topRows(4).isApprox(after_states(plain, transitions), 1e-12));
+    MatrixXd held = transitions.channels;
+    if (choices == 0) {
+      held.colwise() -= Eigen::Vector2d(0.5, -2.0);
+      held.array().colwise() /= Eigen::Array2d(2.0, 0.1);
+    }
+    EXPECT_LT((u.bottomRows(2) - held).cwiseAbs().maxCoeff(), 1e-12);
+    // Of the action after it nothing is said but by that action.
+    const MatrixXd next = next_after_states(head, transitions);
+    const Eigen::Map<const MatrixXd> affine(next.col(3).data(), 6, 3);
+    const double mean[] = {choices > 0 ? 0.0 : 0.5, choices > 0 ? 0.0 : -2.0};
+    const double spread[] = {choices > 0 ? 1.0 : 2.0, choices > 0 ? 1.0 : 0.1};
+    for (Index i = 0; i < 2; ++i) {
+      EXPECT_NEAR(affine(4 + i, 0), -mean[i] / spread[i], 1e-12);
+      EXPECT_NEAR(affine(4 + i, 1 + i), 1.0 / spread[i], 1e-12);
+      EXPECT_EQ(affine(4 + i, 2 - i), 0.0);
+    }
+  }
 }
 
 TEST(Prediction, KeepsWhatOnlyAnActionBringsOut) {

@@ -113,7 +113,9 @@ void require_head(const PredictiveHead& head, Index n, Index channels) {
   }
   require_features("dynamics", head.dynamics, q);
   const Index after = head.after();
-  require(after == q || after == q + 1, "predictive state: {} numbers are followed by {}", q,
+  const bool held = after >= q + channels;  // the action itself is among them
+  const Index others = held ? after - channels : after;
+  require(others == q || others == q + 1, "predictive state: {} numbers are followed by {}", q,
           after);
   require(head.squared >= 0 && head.squared <= after,
           "predictive state: squared = {}: must be in [0, {}]", head.squared, after);

@@ -106,6 +106,42 @@ TEST(FittedIteration, SolvesAWalkHome) {
   }
 }
 
+TEST(FittedIteration, LooksNoFurtherThanItCanReach) {
+  // The walk home in steps of at most 0.2, where those of up to 0.5 were seen; nowhere at all of
+  // choices where only the one to stay is left.
+  const double discount = 0.8;
+  const PredictiveHead features = bends(41);
+  for (const bool discrete : {false, true}) {
+    const ActionSpace actions = discrete ? ActionSpace::discrete(3) : ActionSpace::box(-0.5, 0.5);
+    ValueSteps steps = steps_of(actions, 4000, discrete);
+    if (discrete) {
+      steps.lower = steps.upper = MatrixXd::Zero(3, 4000);
+      steps.upper.row(1).setOnes();
+    } else {
+      steps.lower = MatrixXd::Constant(1, 4000, -0.2);
+      steps.upper = MatrixXd::Constant(1, 4000, 0.2);
+    }
+    FittedIterationOptions options;
+    options.discount = discount;
+    options.ridge = 1e-6;
+    options.bounds = {-20.0, 0.0};
+    options.sweeps = 80;
+    const FittedIteration found =
+        iterate_value(steps, features, actions, VectorXd::Zero(4000), options);
+    for (const double u : {-1.5, -1.0, -0.5, 0.0, 0.25, 1.0}) {
+      double exact = -std::abs(u) / (1.0 - discount);
+      if (!discrete) {
+        exact = 0.0;
+        double factor = 1.0;
+        for (double left = std::abs(u); left > 0.0; left -= 0.2, factor *= discount) {
+          exact -= factor * left;
+        }
+      }
+      EXPECT_NEAR(value_at(found, features, u), exact, 0.08) << discrete << " " << u;
+    }
+  }
+}
+
 TEST(FittedIteration, NothingFollowsAnEndAndValuesAreClipped) {
   const ActionSpace actions = ActionSpace::box(-0.5, 0.5);
   ValueSteps steps = steps_of(actions, 500, false);

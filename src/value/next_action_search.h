@@ -36,6 +36,11 @@ class NextActionSearch {
     if (actions.is_discrete()) return;
     middle_ = 0.5 * (actions.lower + actions.upper);
     half_ = 0.5 * (actions.upper - actions.lower);
+    for (Eigen::Index i = 0; i < steps.lower.cols(); ++i) {
+      for (Eigen::Index j = 0; j < channels_; ++j) {
+        best_(j, i) = std::clamp(0.0, lowest(j, i), highest(j, i));
+      }
+    }
   }
 
   /// value = max_a Q for every row, by the weights; the actions are held for what follows.
@@ -102,6 +107,19 @@ class NextActionSearch {
   Eigen::VectorXd action(Eigen::Index row) const {
     return middle_ + half_.cwiseProduct(best_.col(row));
   }
+  /// Where a quantity is sought.
+  double lowest(Eigen::Index channel, Eigen::Index row) const {
+    return steps_.lower.size() > 0 ? scaled(channel, steps_.lower(channel, row)) : -1.0;
+  }
+  double highest(Eigen::Index channel, Eigen::Index row) const {
+    return steps_.upper.size() > 0 ? scaled(channel, steps_.upper(channel, row)) : 1.0;
+  }
+  double scaled(Eigen::Index channel, double v) const {
+    return std::clamp((v - middle_[channel]) / half_[channel], -1.0, 1.0);
+  }
+  bool is_allowed(Eigen::Index choice, Eigen::Index row) const {
+    return steps_.upper.size() == 0 || steps_.upper(choice, row) != 0.0;
+  }
   /// What one channel of the action adds to r̂.
   double reward_of(Eigen::Index channel, Eigen::Index row, double scaled) const {
     const double v = middle_[channel] + half_[channel] * scaled;
@@ -117,6 +135,7 @@ class NextActionSearch {
     double best = -std::numeric_limits<double>::infinity();
     const float one = 1.0F;
     for (Eigen::Index j = 0; j < channels_; ++j) {
+      if (!is_allowed(j, row)) continue;
       float bent_by_state = 0.0F;
       kernels::relu_candidate_values(pre.col(0).data(), pre.col(1 + j).data(), hidden.data(),
                                      head_.value.size(), &one, 1, &bent_by_state);
@@ -136,13 +155,17 @@ class NextActionSearch {
                          const Eigen::VectorXf& hidden, double spacing) {
     double best = 0.0;
     for (Eigen::Index j = 0; j < channels_; ++j) {
-      constexpr double kStep = 2.0 / static_cast<double>(kGrid - 1);
-      for (Eigen::Index k = 0; k < kGrid; ++k) tried_[k] = kStep * static_cast<double>(k) - 1.0;
+      const double low = lowest(j, row);
+      const double high = highest(j, row);
+      const double step = (high - low) / static_cast<double>(kGrid - 1);
+      for (Eigen::Index k = 0; k < kGrid; ++k) {
+        tried_[k] = std::min(step * static_cast<double>(k) + low, high);
+      }
       const double now = best_(j, row);
-      const double near = kStep * spacing;
+      const double near = step * spacing;
       const double around[kNear] = {now, now - near, now + near, now + 0.5 * near};
       for (Eigen::Index k = 0; k < kNear; ++k) {
-        tried_[kGrid + k] = std::clamp(around[k], -1.0, 1.0);
+        tried_[kGrid + k] = std::clamp(around[k], low, high);
       }
       shifted_ = pre.col(0);
       double others = lines[0];
