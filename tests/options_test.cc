@@ -266,7 +266,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<7, OnlineValueOptions>("OnlineValueOptions");
   expect_described<8, OnlineOptions>("OnlineOptions");
   expect_described<2, RewardScale>("RewardScale");
-  expect_described<13, FitOptions>("FitOptions");
+  expect_described<14, FitOptions>("FitOptions");
   expect_described<17, PredictiveOptions>("PredictiveOptions");
   expect_described<9, CollectOptions>("CollectOptions");
   expect_described<2, LearnOptions>("LearnOptions");

@@ -239,6 +239,7 @@ void describe(Visitor& v, FitOptions& o) {
   v("action_limit", o.action_limit, "bound of unbounded actions; none: taken from the experience");
   v("members", o.members, "independent networks whose values are averaged");
   v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
+  v("pessimism", o.pessimism, "standard errors taken off a value; none: 0, or by a short log");
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is fitted");
   v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");

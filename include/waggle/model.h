@@ -49,6 +49,10 @@ struct FitOptions {
   std::optional<double> action_limit = std::nullopt;
   /// Find out how sure the value is: one more pass through the experience and n² numbers more.
   bool confidence = true;
+  /// β ≥ 0: act, and iterate, on the value less β of its standard errors (Pessimism), so as not to
+  /// go where the experience has not been; needs `confidence`. Not given: 0, or, with `choose`, of
+  /// a short log, the one that is worth most by rows held out.
+  std::optional<double> pessimism = std::nullopt;
 
   /// Throws Error where a field is out of its range.
   void validate() const;

@@ -16,6 +16,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr int kCoordinateRounds = 3;  // sweeps over all coordinates of a vector action
+constexpr Index kOthers = 24;         // actions that a pessimist considers beside the best
 
 Controller validated(Controller controller) {
   controller.validate();
@@ -55,6 +56,12 @@ ActionSearch::ActionSearch(Controller controller)
     candidates_.setZero(channels, controller_.candidates());
   }
   values_.setZero(candidates_.cols());
+  if (controller_.pessimism.any()) {
+    others_.setZero(channels, 1 + (space().is_discrete() ? channels : kOthers));
+    other_states_.setZero(reservoir().units(), others_.cols());
+    other_features_.setZero(reservoir().features(), others_.cols());
+    other_deviations_.setZero(controller_.pessimism.deviations.cols(), others_.cols());
+  }
   if (weights().size() == 0) controller_.weights.setZero(reservoir().features());
   value_->set_weights(weights());
 }
@@ -175,6 +182,40 @@ double ActionSearch::sweep_coordinates(double value) {
   return value;
 }
 
+/// Replaces best_ by the action whose value less β standard errors is greatest: that one, or one of
+/// others over the whole reach. Returns its value.
+double ActionSearch::hold_back(Draws& draws) {
+  const Index others = others_.cols() - 1;
+  others_.col(0) = best_;
+  if (space().is_discrete()) {
+    others_.rightCols(others).setIdentity();
+  } else if (best_.size() == 1) {
+    const double width = reach_.upper[0] - reach_.lower[0];
+    for (Index j = 0; j < others; ++j) {
+      others_(0, 1 + j) =
+          reach_.lower[0] + width * (static_cast<double>(j) / static_cast<double>(others - 1));
+    }
+  } else {
+    for (Index j = 0; j < others; ++j) draw(draws, others_.col(1 + j));
+  }
+  for (Index j = 0; j <= others; ++j) value_->step(others_.col(j), other_states_.col(j));
+  reservoir().map_features(other_states_, other_features_);
+  other_deviations_.noalias() = controller_.pessimism.deviations.transpose() * other_features_;
+  Index best = 0;
+  double highest = -std::numeric_limits<double>::infinity();
+  double value = highest;
+  for (Index j = 0; j <= others; ++j) {
+    const double worth = weights().dot(other_features_.col(j));
+    const double held = worth - controller_.pessimism.factor * other_deviations_.col(j).norm();
+    if (!(held > highest)) continue;
+    highest = held;
+    value = worth;
+    best = j;
+  }
+  best_ = others_.col(best);
+  return value;
+}
+
 double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
   double value = -std::numeric_limits<double>::infinity();
   if (reach_.kept) {
@@ -187,6 +228,7 @@ double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
     value = best_candidate(draws);
     if (exact_) value = sweep_coordinates(value);
   }
+  if (controller_.pessimism.any() && !reach_.kept) value = hold_back(draws);
   require(is_usable(value),
           "the reservoir's state overflows: it amplifies what it remembers, and needs a smaller "
           "operator_norm or spectral_radius");

@@ -70,6 +70,7 @@ class ActionSearch {
   void draw_between(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper, bool normal,
                     Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   double best_candidate(Draws& draws);
+  double hold_back(Draws& draws);
   double sweep_coordinates(double value);
 
   Controller controller_;
@@ -83,6 +84,10 @@ class ActionSearch {
   Eigen::MatrixXd candidates_;  // action channels × candidates
   Eigen::VectorXd values_;      // one for each candidate
   Eigen::VectorXd best_;        // channels of the best action found
+
+  // Of a pessimistic controller: actions in place of the best, what they lead to, and how little is
+  // known of that. A column each.
+  Eigen::MatrixXd others_, other_states_, other_features_, other_deviations_;
 };
 
 }  // namespace waggle

@@ -1,6 +1,7 @@
 #include "learn/confidence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;  // rows handled together
+constexpr Index kBlock = 256;      // rows handled together
+constexpr Index kDirections = 32;  // that stand for all of a covariance
 
 /// Gathers pairs (φ_k, φ'_k) and adds their products to the sums G and S, a block at a time.
 class Sums {
@@ -98,6 +100,24 @@ MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
   system.diagonal().array() += ridge;
   gram.diagonal().array() += ridge;
   return deviation_factor(std::move(system), gram, model.diagnostics.residual);
+}
+
+Pessimism pessimism_of(const Model& model, double factor) {
+  Pessimism result{.factor = factor};
+  if (factor == 0.0 || !model.has_confidence()) return result;
+  const Index n = model.deviation_size();
+  MatrixXd directions(n, kDirections);
+  const Random random(model.options.reservoir.seed);
+  for (Index j = 0; j < kDirections; ++j) {
+    Draws draws = random.at(Purpose::pessimism, static_cast<std::uint64_t>(j));
+    for (Index i = 0; i < n; ++i) directions(i, j) = draws.normal();
+  }
+  // Of predictive states the factor is that of the last fit, whose features come last.
+  result.deviations.setZero(model.controller.reservoir->features(), kDirections);
+  result.deviations.bottomRows(n).noalias() =
+      model.deviation_factor.triangularView<Eigen::Lower>() * directions;
+  result.deviations /= std::sqrt(static_cast<double>(kDirections));
+  return result;
 }
 
 }  // namespace waggle

@@ -21,4 +21,8 @@ namespace waggle {
 /// experience, O(steps · n²), and one decomposition, O(n³).
 Eigen::MatrixXd deviation_factor(const Model& model, TrajectorySource& experience);
 
+/// What holds a model's decisions back by so many of the standard errors that its deviation_factor
+/// tells of. Nothing if it has none.
+Pessimism pessimism_of(const Model& model, double factor);
+
 }  // namespace waggle

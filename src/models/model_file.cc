@@ -212,6 +212,7 @@ void read_learning(const std::string& text, int version, Model& model) {
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
   model.controller.limits = options.fit.limits;
+  model.controller.pessimism.factor = options.fit.pessimism.value_or(0.0);
   if (collected) model.collected = options.collect;
 }
 
@@ -259,6 +260,11 @@ Model from_content(const Safetensors& content) {
   if (tensors.has("readout.deviation_factor")) {
     const Index n = model.deviation_size();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
+  }
+  if (tensors.has("readout.held_back")) {
+    const std::string name = "readout.held_back";
+    model.controller.pessimism.deviations =
+        tensors.matrix(name, model.controller.reservoir->features());
   }
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
                   tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
@@ -365,6 +371,9 @@ std::string serialise(const Model& model) {
   tensors["readout.weights"] = vector_tensor(model.controller.weights);
   if (model.has_confidence()) {
     tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
+  }
+  if (model.controller.pessimism.any()) {
+    tensors["readout.held_back"] = matrix_tensor(model.controller.pessimism.deviations);
   }
   tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);
