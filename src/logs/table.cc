@@ -78,8 +78,8 @@ std::unique_ptr<Table> open_table(const std::filesystem::path& path) {
 }
 
 void require_column_names(const std::vector<std::string>& names, const std::string& path) {
-  require(names.size() <= kMaximumColumns, "'{}': {} columns, must be at most {}", path,
-          names.size(), kMaximumColumns);
+  require(names.size() <= kMaximumNames, "'{}': {} columns, must be at most {}", path, names.size(),
+          kMaximumNames);
   std::unordered_set<std::string> seen;
   for (std::size_t i = 0; i < names.size(); ++i) {
     require(!names[i].empty(), "'{}': column {} of {} has no name", path, i + 1, names.size());
