@@ -274,7 +274,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<2, LogEvaluationOptions>("LogEvaluationOptions");
   expect_described<4, ForecastOptions>("ForecastOptions");
   expect_described<2, RolloutOptions>("RolloutOptions");
-  expect_described<15, LogOptions>("LogOptions");
+  expect_described<19, LogOptions>("LogOptions");
   expect_described<3, ExportOptions>("ExportOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");

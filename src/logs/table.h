@@ -55,6 +55,8 @@ class Table {
 /// Opens a file by its extension: .csv, .npy, .npz, .hdf5 or .h5 (Minari; also its folder). Throws
 /// Error for any other, or if the file is malformed as far as can be seen from its start.
 std::unique_ptr<Table> open_table(const std::filesystem::path& path);
+/// Whether it is Minari's, by its name.
+bool is_minari(const std::filesystem::path& path);
 
 /// Throws Error unless the names are distinct and not empty, and no more than kMaximumNames.
 void require_column_names(const std::vector<std::string>& names, const std::string& path);
