@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -362,6 +363,16 @@ Table::Cell parse_number(std::string_view text) {
   if (end != last || code == std::errc::invalid_argument) return {Kind::text, 0.0};
   if (code == std::errc::result_out_of_range) return {Kind::out_of_range, 0.0};
   return {std::isfinite(value) ? Kind::number : Kind::not_finite, value};
+}
+
+bool is_nothing(const Table::Cell& cell, std::string_view text) {
+  using Kind = Table::Cell::Kind;
+  if (cell.kind == Kind::empty) return true;
+  if (cell.kind == Kind::not_finite) return std::isnan(cell.value);
+  if (cell.kind != Kind::text || text.size() > 4) return false;
+  std::string word(text);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word == "na" || word == "n/a" || word == "null";
 }
 
 std::unique_ptr<Table> open_csv(const std::filesystem::path& path) {

@@ -31,6 +31,9 @@ std::unique_ptr<Table> open_csv(std::shared_ptr<const InputFile> file);
 /// The number a text is, if it is one as a whole, in the C locale; a leading + is allowed.
 Table::Cell parse_number(std::string_view text);
 
+/// Whether a cell, and its text, is one where nothing is: empty, NaN, NA, N/A or null.
+bool is_nothing(const Table::Cell& cell, std::string_view text);
+
 /// A cell as it must stand in a CSV file: quoted where it is empty, holds a comma,
 /// a quote or a line's end, or has blanks around it.
 std::string csv_cell(std::string_view text);

@@ -1,8 +1,6 @@
 #include "logs/log_observations.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -33,18 +31,6 @@ bool before(const std::string& a, const std::string& b) {
   return key(a) < key(b);
 }
 
-/// Nothing is written there, or a word for nothing.
-bool is_nothing(const Table& row, std::size_t at, const Table::Cell& cell) {
-  if (cell.kind == CellKind::empty) return true;
-  if (cell.kind == CellKind::not_finite) return std::isnan(cell.value);
-  if (cell.kind != CellKind::text) return false;
-  const std::string_view text = row.text(at);
-  if (text.size() > 4) return false;
-  std::string word(text);
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return word == "na" || word == "n/a" || word == "null" || word == "nan";
-}
-
 }  // namespace
 
 LogObservations::LogObservations(const LogOptions& options, const LogNames& names)
@@ -71,7 +57,7 @@ LogObservations::LogObservations(const LogOptions& options, const LogNames& name
 
 bool LogObservations::is_missing(const Table& row, std::size_t at, const Table::Cell& cell,
                                  const Column& column) const {
-  if (!is_nothing(row, at, cell)) return false;
+  if (cell.kind == CellKind::number || !is_nothing(cell, row.text(at))) return false;
   const bool text = cell.kind == CellKind::text;
   if (!hold_) {
     // A word for nothing is a label like others, where there are labels.
@@ -193,7 +179,8 @@ void LogObservations::read(const Table& row, const std::vector<std::size_t>& col
 /// What stands in a cell of labels; a number in its shortest form, however it is written.
 std::string LogObservations::label(const Table& row, std::size_t column, const Column& from) const {
   const Table::Cell cell = row.cell(column);
-  if (hold_ && is_nothing(row, column, cell)) return kMissing;
+  const bool number = cell.kind == CellKind::number;
+  if (hold_ && !number && is_nothing(cell, row.text(column))) return kMissing;
   if (cell.kind == CellKind::text) return std::string(row.text(column));
   if (cell.kind != CellKind::number) row.refuse(column, cell.kind);
   if (!from.any) {

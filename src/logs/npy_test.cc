@@ -205,8 +205,9 @@ TEST(Npy, RecordsAreTheirFields) {
   std::string data;
   Rows expected;
   for (int k = 0; k < 700; ++k) {  // several blocks
-    data += bytes_of<double>({0.5 * k}) + swapped<std::int16_t>(bytes_of<std::int16_t>({
-                static_cast<std::int16_t>(k), static_cast<std::int16_t>(-k)})) +
+    data += bytes_of<double>({0.5 * k}) +
+            swapped<std::int16_t>(bytes_of<std::int16_t>(
+                {static_cast<std::int16_t>(k), static_cast<std::int16_t>(-k)})) +
             "??abcdefgh" + (k % 2 == 0 ? '\1' : '\0') + "12345678";
     expected.push_back({1.0 - k % 2, -1.0 * k, 0.5 * k, 1.0 * k});
   }
@@ -229,8 +230,8 @@ TEST(Npy, AMatrixMayBeVeryWide) {
   const TemporaryFolder folder;
   std::vector<float> numbers(3 * 200'000);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
-  const auto table = open_npy(
-      folder.write("m.npy", npy_file(header("<f4", "(3, 200000)"), bytes_of(numbers))));
+  const auto table =
+      open_npy(folder.write("m.npy", npy_file(header("<f4", "(3, 200000)"), bytes_of(numbers))));
   EXPECT_EQ(read(*table, {"m_199999", "m_0"}),
             (Rows{{199'999, 0}, {399'999, 200'000}, {599'999, 400'000}}));
 }
