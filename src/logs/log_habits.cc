@@ -18,7 +18,8 @@ constexpr std::size_t kMostRows = 10'000;
 constexpr std::size_t kMostNumbers = 1'000'000;  // of these rows
 constexpr Eigen::Index kFewestRows = 20;         // by which anything is said
 constexpr double kEven = 1e-6;                   // how much steps of a clock may differ
-constexpr double kMarked = 0.1;                  // a share of what was not explained
+constexpr double kMarked = 0.03;                 // a share of what was not explained
+constexpr double kClear = 50.0;                  // that share in rows: more than chance explains
 constexpr double kMore = 3.0;                    // times the share of the row before
 
 constexpr std::array<std::string_view, 8> kClockNames = {"time",     "t",  "timestamp", "date",
@@ -125,7 +126,8 @@ std::vector<std::string> LogHabits::notes() const {
     }
   }
   const ActionEffect effect = measure_action_effect(kept_);
-  if (effect.same_row >= kMarked && effect.same_row > kMore * effect.row_before) {
+  const bool clear = effect.same_row * static_cast<double>(kept_.size()) >= kClear;
+  if (clear && effect.same_row >= kMarked && effect.same_row > kMore * effect.row_before) {
     found.push_back(fmt::format(
         "the reward seems to be that of the action in its own row, which explains {:.0f} % of what "
         "is not explained otherwise (the one before {:.0f} %): if so, give --reward-next",

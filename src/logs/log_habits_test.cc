@@ -106,7 +106,7 @@ TEST(LogHabits, LabelsAreLeftAlone) {
 }
 
 /// The effect on rewards that are made of the action of a row, plus noise.
-ActionEffect effect_of(std::size_t delay, double noise, Index count = 1000) {
+ActionEffect effect_of(std::size_t delay, double noise, Index count = 5000) {
   std::vector<SurveyedRow> rows = random_rows(count);
   for (std::size_t k = rows.size(); k-- > delay;) {
     const SurveyedRow& from = rows[k - delay];

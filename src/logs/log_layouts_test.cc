@@ -1,4 +1,4 @@
-#include <fstream>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -119,7 +119,12 @@ std::string own_rows(const EnvironmentSpec& spec, const Trajectory& t) {
     if (t.end(k) == EpisodeEnd::terminated) continue;
     const bool follows = t.end(k) == EpisodeEnd::none && k + 1 < t.steps();
     for (const double number : t.observations().col(k)) text += fmt::format("{},", number);
-    for (const double number : t.actions().col(k)) text += fmt::format("{},", number);
+    for (const double number : t.actions().col(k)) {
+      const Names& labels = spec.choice_names;
+      text +=
+          (labels.empty() ? fmt::format("{}", number) : labels[static_cast<std::size_t>(number)]) +
+          ",";
+    }
     text += fmt::format("{},{},{}\n", follows ? t.rewards()[k + 1] : 0.5,
                         follows && t.end(k + 1) == EpisodeEnd::terminated ? 1 : 0,
                         t.end(k) == EpisodeEnd::truncated ? 1 : 0);
@@ -127,10 +132,9 @@ std::string own_rows(const EnvironmentSpec& spec, const Trajectory& t) {
   return text;
 }
 
-Trajectory simulate(const std::string& name, Index steps) {
-  const ControlProblem problem = make_problem(name);
+Trajectory simulate(const ControlProblem& problem, Policy& policy, Index steps) {
   Simulation simulation(*problem.environment, 3);
-  return simulation.run(*problem.initial, {.steps = steps}).trajectory;
+  return simulation.run(policy, {.steps = steps}).trajectory;
 }
 
 /// Every environment that is built in.
@@ -140,8 +144,9 @@ class RewardOfTheOwnRow : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(RewardOfTheOwnRow, ComesToWhereATrajectoryHasIt) {
-  const EnvironmentSpec spec = make_problem(GetParam()).environment->spec();
-  const Trajectory t = simulate(GetParam(), 2000);
+  const ControlProblem problem = make_problem(GetParam());
+  const EnvironmentSpec spec = problem.environment->spec();
+  const Trajectory t = simulate(problem, *problem.initial, 2000);
   LogOptions options = LogOptions::of(spec);
   options.reward_next = true;
   options.reward_must_vary = false;
@@ -161,19 +166,30 @@ TEST_P(RewardOfTheOwnRow, ComesToWhereATrajectoryHasIt) {
 }
 
 TEST_P(RewardOfTheOwnRow, IsSeenWhereItCanBeAndNowhereElse) {
-  const EnvironmentSpec spec = make_problem(GetParam()).environment->spec();
-  const Trajectory t = simulate(GetParam(), 4000);
-  const std::string usual = folder_.path("usual.csv");
-  write_log(usual, spec, t);
+  const ControlProblem problem = make_problem(GetParam());
+  const EnvironmentSpec spec = problem.environment->spec();
   LogOptions options = LogOptions::of(spec);
   options.reward_must_vary = false;
-  EXPECT_FALSE(has_note(Log(usual, options), "--reward-next")) << Log(usual, options).notes()[0];
-  const std::string own = folder_.write("own.csv", own_rows(spec, t));
-  const Log log(own, options);
-  printf("%s %d\n", GetParam().c_str(), has_note(log, "--reward-next"));
-  for (auto& n : log.notes()) printf("   %s\n", n.c_str());
-  options.reward_next = true;
-  EXPECT_FALSE(has_note(Log(own, options), "--reward-next"));
+  const auto says = [&](const std::string& path, bool shifted) {
+    options.reward_next = shifted;
+    return has_note(Log(path, options), "--reward-next");
+  };
+  const auto expect_silence = [&](Policy& policy) {
+    const Trajectory t = simulate(problem, policy, 4000);
+    const std::string usual = folder_.path("usual.csv");
+    write_log(usual, spec, t);
+    EXPECT_FALSE(says(usual, false));
+    EXPECT_FALSE(says(folder_.write("own.csv", own_rows(spec, t)), true));
+  };
+  expect_silence(*problem.initial);
+  // Who knows more does what is seen asks for, so that actions and rewards go together.
+  if (problem.optimal_policy) expect_silence(*problem.optimal_policy(problem.discount));
+  if (problem.reference_policy) expect_silence(*problem.reference_policy());
+  // Elsewhere an action does not show in the reward at once, or only in what is not seen.
+  const Names shows = {"market-maker", "mountain-car", "tiger"};
+  const std::string own =
+      folder_.write("own.csv", own_rows(spec, simulate(problem, *problem.initial, 4000)));
+  EXPECT_EQ(says(own, false), std::count(shows.begin(), shows.end(), GetParam()) == 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(BuiltIn, RewardOfTheOwnRow, testing::ValuesIn(environment_names()),
