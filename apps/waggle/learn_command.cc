@@ -158,6 +158,12 @@ class SoFar {
   std::optional<Model> model_;
 };
 
+/// The logs as a person names them.
+std::vector<std::string> named(std::vector<std::string> logs) {
+  std::replace(logs.begin(), logs.end(), std::string("-"), std::string("standard input"));
+  return logs;
+}
+
 /// The one place that learns. If it is interrupted in the middle of a long computation, what was
 /// learnt until then is saved as `out`.
 Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
@@ -171,13 +177,13 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       return show(now);
     };
     Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = progress});
-    learnt.provenance.sources = logs;
+    learnt.provenance.sources = named(logs);
     return learnt;
   };
   const auto save_so_far = [&]() -> std::optional<std::string> {
     std::optional<Model> model = so_far.model();
     if (!model) return kNothingSaved;
-    model->provenance.sources = logs;
+    model->provenance.sources = named(logs);
     model->warnings.emplace_back("learning was stopped early");
     save_model(out, *model);
     return saved_text(out);

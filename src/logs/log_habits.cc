@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t kMostRows = 10'000;
 constexpr std::size_t kMostNumbers = 1'000'000;  // of these rows
 constexpr Eigen::Index kFewestRows = 20;         // by which anything is said
-constexpr double kEven = 1e-6;                   // how much steps of a clock may differ
 constexpr double kMarked = 0.03;                 // a share of what was not explained
 constexpr double kClear = 50.0;                  // that share in rows: more than chance explains
 constexpr double kMore = 3.0;                    // times the share of the row before
@@ -54,12 +53,8 @@ void LogHabits::add(const SurveyedRow& row) {
     if (std::isnan(value)) column.numbers = false;
     if (rows_ == 0) column.first = value;
     column.varies = column.varies || value != column.first;
-    if (!row.begins) {  // where an episode does, so may the clock
-      const double step = value - column.last;
-      if (column.step == 0.0) column.step = step;
-      const bool as_before = std::abs(step - column.step) <= kEven * column.step;
-      column.even = column.even && as_before && step > 0.0;
-    }
+    // Where an episode begins, so may the clock.
+    column.grows = column.grows && (row.begins || value > column.last);
     column.last = value;
     mix(column.all, value);
     if (row.acts) mix(column.acting, value);
@@ -115,7 +110,7 @@ std::vector<std::string> LogHabits::notes() const {
       say(fmt::format("is {} in every row", column.first));
     } else if (!same.empty()) {
       say(same);
-    } else if (is_one_of(name, kClockNames) && column.even) {
+    } else if (is_one_of(name, kClockNames) && column.grows) {
       found.push_back(fmt::format(
           "the column {} is observed, but looks like a clock: give it as --time, or --ignore it",
           shown(name)));

@@ -25,8 +25,7 @@ class LogHabits {
  private:
   struct Column {
     double first = 0.0, last = 0.0;
-    double step = 0.0;  // the first one
-    bool even = true;   // all steps are that one, and it is positive
+    bool grows = true;  // from row to row of an episode
     bool varies = false;
     bool numbers = true;
     std::uint64_t all = 0;       // hashes: of every row,
