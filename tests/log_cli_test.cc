@@ -95,7 +95,7 @@ TEST_F(LogCli, ActHoldsWhatIsMissing) {
   const std::string first = "{\"reward\":1,\"x\":4,\"y\":2}\n";
   const std::string full =
       answers(first + "{\"reward\":2,\"x\":4,\"x=missing\":1,\"y\":3}\n" + first);
-  EXPECT_EQ(full.find("error"), std::string::npos) << full;
+  EXPECT_EQ(full.find("error\":\""), std::string::npos) << full;
   EXPECT_EQ(answers(first + "{\"reward\":2,\"x\":null,\"y\":3}\n" + first), full);
   EXPECT_EQ(answers(first + "{\"reward\":2,\"y\":3}\n" + first), full);
   EXPECT_NE(answers(first + "{\"reward\":2,\"x\":4,\"y\":3}\n" + first), full);

@@ -73,6 +73,10 @@ auto members(T& o) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r);
   }
+  if constexpr (N == 19) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t);
+  }
   // clang-format on
 }
 
