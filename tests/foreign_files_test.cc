@@ -37,7 +37,11 @@ TEST(ForeignFiles, AMatrixByNumpy) {
   ASSERT_EQ(log.trajectory.steps(), 40);
   EXPECT_EQ(log.trajectory.rewards()[6], 1.5);
   EXPECT_EQ(log.trajectory.actions()(0, 3), 0.25);
-  expect_error([] { read_log(golden("records.npy")); }, "records.npy", "array of records", ".npz");
+  const LoadedLog records =
+      read_log(golden("records.npy"), {.choices = {"1", "2"}, .reward_must_vary = false});
+  ASSERT_EQ(records.trajectory.steps(), 1);
+  EXPECT_EQ(records.trajectory.rewards()[0], 1.0);
+  EXPECT_EQ(records.trajectory.actions()(0, 0), 1.0);
 }
 
 #ifdef WAGGLE_WITH_HDF5

@@ -44,6 +44,18 @@ std::string csv_log() {
   return text;
 }
 
+/// Semicolons, decimal commas, dates, missing values and the names of others.
+std::string sheet_log() {
+  std::string text = "when;x;label;reward;action;terminals;timeouts;spare\n";
+  for (int k = 0; k < 40; ++k) {
+    text += "2024-02-" + std::to_string(10 + k / 2) + (k % 2 == 0 ? "T00:00:00Z" : " 12:00:00.0") +
+            ";" + (k % 5 == 2 ? "" : std::to_string(k) + ",25") + ";" + (k % 3 == 0 ? "NA" : "up") +
+            ";" + std::to_string(k * k % 7) + ";" + std::to_string(k % 4) + ",5;" +
+            (k % 10 == 9 ? "1" : "0") + ";0;any\n";
+  }
+  return text;
+}
+
 std::vector<double> ramp(int rows, double slope) {
   std::vector<double> numbers;
   numbers.reserve(static_cast<std::size_t>(rows));
@@ -56,6 +68,18 @@ std::string npy_log(bool fortran) {
   const std::string order = fortran ? "True" : "False";
   return npy_file("{'descr': '<f4', 'fortran_order': " + order + ", 'shape': (20, 3), }",
                   bytes_of(std::vector<float>(60, 0.5f)).replace(100, 4, std::string(4, '\x3e')));
+}
+
+/// Records with the fields reward, action and x, which is a vector, and one to pass over.
+std::string record_log() {
+  std::string data;
+  for (int k = 0; k < 20; ++k) {
+    data += bytes_of<double>({0.5 * k, 1.0 * k}) + "abcd" + bytes_of<float>({1.0f, 0.1f * k});
+  }
+  return npy_file(
+      "{'descr': [('reward', '<f8'), ('action', '<f8'), ('name', '|S4'), ('x', '<f4', (2,))], "
+      "'fortran_order': False, 'shape': (20,), }",
+      data);
 }
 
 std::string npz_log(const TemporaryFolder& folder, bool deflate) {
@@ -101,6 +125,12 @@ std::string mutated(std::string bytes, Draws& draws) {
                                "18446744073709551615",
                                "True",
                                "|O",
+                               "NA",
+                               "0,5",
+                               "\t",
+                               "2024-02-30",
+                               "T24:00",
+                               "[('a', '<f8', (3,))]",
                                "PK\5\6",
                                ";"};
         bytes.insert(at, words[draws.index(std::size(words))]);
@@ -137,7 +167,7 @@ void expect_clean(const TemporaryFolder& folder, const std::string& seed_file,
   ASSERT_TRUE(loads(folder.write(name, seed_file), options)) << "undamaged";
   const Random random(seed);
   int loaded = 0;
-  const int count = mutations() / 6;
+  const int count = mutations() / 8;
   for (int i = 0; i < count; ++i) {
     Draws draws = random.at(Purpose::user, static_cast<std::uint64_t>(i));
     const std::string path = folder.write(name, mutated(seed_file, draws));
@@ -157,6 +187,18 @@ LogOptions matrix_options() {
 }
 
 TEST(DamagedLogs, Csv) { expect_clean(TemporaryFolder(), csv_log(), "log.csv", 1); }
+
+TEST(DamagedLogs, CsvAsOthersWriteIt) {
+  expect_clean(TemporaryFolder(), sheet_log(), "log.csv", 7,
+               {.reward_next = true,
+                .ignore = {"spare"},
+                .missing = LogOptions::Missing::hold,
+                .time = "when"});
+}
+
+TEST(DamagedLogs, Records) {
+  expect_clean(TemporaryFolder(), record_log(), "log.npy", 8, {.ignore = {"name"}});
+}
 
 TEST(DamagedLogs, Npy) {
   const TemporaryFolder folder;

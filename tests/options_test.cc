@@ -73,6 +73,10 @@ auto members(T& o) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r);
   }
+  if constexpr (N == 19) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t);
+  }
   // clang-format on
 }
 
@@ -275,7 +279,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<2, LogEvaluationOptions>("LogEvaluationOptions");
   expect_described<4, ForecastOptions>("ForecastOptions");
   expect_described<2, RolloutOptions>("RolloutOptions");
-  expect_described<15, LogOptions>("LogOptions");
+  expect_described<19, LogOptions>("LogOptions");
   expect_described<3, ExportOptions>("ExportOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");

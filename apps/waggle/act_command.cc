@@ -118,6 +118,7 @@ void add_act(CLI::App& app) {
       "      {\"nectar\": 1.2}; {\"reset\": true} starts an episode; \"applied\": 0.03 beside "
       "them\n"
       "      says what the last action really was, where it was not what was answered\n"
+      "      what may be missing (learn --missing hold) may be null or left out, in CSV empty\n"
       "Out:  {\"action\": 0.05, \"value\": 3.1, \"standard_error\": 0.02}, or {\"error\": \"…\"} "
       "for "
       "a line\n      that is not understood, which is then as if it had not come\n"

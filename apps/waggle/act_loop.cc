@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,8 @@ double number(const std::string& cell, const std::string& name) {
           "{}: {} is not a finite number", printable(name), shown(cell));
   return parsed.value;
 }
+
+bool is_nothing(const std::string& cell) { return waggle::is_nothing(parse_number(cell), cell); }
 
 /// A label that is a number is the same however it is written.
 bool same_label(const std::string& a, const std::string& b) {
@@ -69,6 +72,10 @@ ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start)
       next_(action_),
       applied_(action_) {
   percept_.observation = VectorXd::Zero(model.environment.observation_size());
+  for (const std::string& name : model.environment.observation_names) {
+    missing_.push_back(channel(name + "=missing"));
+  }
+  held_ = means();
   for (const std::string& name : model.environment.choice_names) {
     // As the log had it: a number is a number.
     const bool numeric = parse_number(name).kind == Table::Cell::Kind::number;
@@ -130,6 +137,7 @@ std::string ActLoop::answer_csv(const std::string& line) {
 void ActLoop::begin_episode() {
   policy_.begin_episode();
   step_ = 0;
+  held_ = means();
 }
 
 void ActLoop::act() {
@@ -144,6 +152,7 @@ void ActLoop::act() {
     throw Error(cause);
   }
   action_.swap(next_);
+  held_ = percept_.observation;
   ++step_;
 }
 
@@ -182,6 +191,29 @@ const std::string& ActLoop::name_of_channel(Index channel) const {
                       : spec().observation_names[static_cast<std::size_t>(channel - 1)];
 }
 
+/// Before anything is seen in an episode, what is missing is what it was in the mean.
+VectorXd ActLoop::means() const { return model_.ranges.mean.tail(spec().observation_size()); }
+
+bool ActLoop::may_miss(Index channel) const {
+  return channel > 0 && missing_[static_cast<std::size_t>(channel - 1)] > 0;
+}
+
+/// Holds what a line does not give and may be missing, and says so in the channels for that. Throws
+/// Error for anything else that is not given.
+void ActLoop::fill_missing(std::vector<bool> given, const VectorXd& held) {
+  for (Index i = 1; i <= spec().observation_size(); ++i) {
+    if (!may_miss(i)) continue;
+    const Index flag = missing_[static_cast<std::size_t>(i - 1)];
+    const bool there = given[static_cast<std::size_t>(i)];
+    if (!there) slot(i) = held[i - 1];
+    if (!there || !given[static_cast<std::size_t>(flag)]) slot(flag) = there ? 0.0 : 1.0;
+    given[static_cast<std::size_t>(i)] = given[static_cast<std::size_t>(flag)] = true;
+  }
+  for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
+    require(given[static_cast<std::size_t>(i)], "{}: is missing", printable(name_of_channel(i)));
+  }
+}
+
 double& ActLoop::slot(Index channel) {
   return channel == 0 ? percept_.reward : percept_.observation[channel - 1];
 }
@@ -217,6 +249,7 @@ bool ActLoop::read_json(const nlohmann::json& json) {
     by = key;
   };
   const auto take = [&](Index at, const nlohmann::json& value, const std::string& key) {
+    if (value.is_null() && may_miss(at)) return;
     claim(at, key);
     slot(at) = number(value, key == "observation" ? name_of_channel(at) : key);
   };
@@ -227,7 +260,7 @@ bool ActLoop::read_json(const nlohmann::json& json) {
       take(at, value, key);
     } else if (!labelled.empty()) {
       for (const Index one : labelled) claim(one, key);
-      read_label(key, label_in(value, key));
+      read_label(key, value.is_null() ? "missing" : label_in(value, key));
     } else if (key == "observation") {
       const Index size = spec().observation_size();
       require(value.is_array() && static_cast<Index>(value.size()) == size,
@@ -246,11 +279,9 @@ bool ActLoop::read_json(const nlohmann::json& json) {
   }
   require(!reset || !told_, "applied: an episode begins with this line, no action came before it");
   if (reset && json.size() == 1) return true;
-  for (Index i = 0; i <= spec().observation_size(); ++i) {
-    if (i == 0 && !spec().reward_is_input) continue;
-    require(!given[static_cast<std::size_t>(i)].empty(), "{}: is missing",
-            printable(name_of_channel(i)));
-  }
+  std::vector<bool> there;
+  for (const std::string& key : given) there.push_back(!key.empty());
+  fill_missing(std::move(there), reset ? means() : held_);
   return reset;
 }
 
@@ -326,14 +357,22 @@ void ActLoop::read_csv(const std::vector<std::string>& cells) {
   require(cells.size() == order.size(), "{} numbers, must be {}", cells.size(), order.size());
   told_ = false;
   applied_ = action_;
+  std::vector<bool> given(1 + spec().observation_names.size(), false);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Index at = order[i].index;
-    if (order[i].kind == Place::Kind::percept) slot(at) = number(cells[i], name_of_channel(at));
-    if (order[i].kind == Place::Kind::label) read_label(header_[i], cells[i]);
+    if (order[i].kind == Place::Kind::percept && !(may_miss(at) && is_nothing(cells[i]))) {
+      slot(at) = number(cells[i], name_of_channel(at));
+      given[static_cast<std::size_t>(at)] = true;
+    }
+    if (order[i].kind == Place::Kind::label) {
+      read_label(header_[i], cells[i].empty() ? "missing" : cells[i]);
+      for (const Index one : labels(header_[i])) given[static_cast<std::size_t>(one)] = true;
+    }
     if (order[i].kind != Place::Kind::applied || cells[i].empty()) continue;  // as answered
     told_ = true;
     applied_[at] = applied_cell(cells[i]);
   }
+  fill_missing(std::move(given), held_);
 }
 
 double ActLoop::applied_cell(const std::string& cell) const {

@@ -22,6 +22,7 @@
 #include "files/atomic_file.h"
 #include "learning_figures.h"
 #include "log_evaluation_text.h"
+#include "log_flags.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
@@ -46,6 +47,7 @@ struct EvaluateCommand {
   std::filesystem::path out;
   bool json = false;
   bool no_reference = false;
+  LogFlags reading;
   std::string repeat;  // the command line
 
   void run();
@@ -232,12 +234,15 @@ void EvaluateCommand::by_episodes(const Model& loaded, BuiltIn& built_in) const 
 void EvaluateCommand::on_logs(const Model& loaded) const {
   Log log = [&] {
     try {
-      return Log(targets, LogOptions::of(loaded));
+      LogOptions options = LogOptions::of(loaded);
+      reading.apply(options);
+      return Log(targets, options);
     } catch (const Error& error) {
       throw Error(fmt::format("the log must have the model's columns ({}): {}",
                               channel_list(loaded), error.what()));
     }
   }();
+  print_notes(log);
   heed_interrupts();
   const LogEvaluation evaluation = run_interruptibly([&] {
     ProgressLines lines("rows");
@@ -248,6 +253,7 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
   result["model"] = model.string();
   result["logs"] = targets;
   result["seed"] = seed;
+  result["notes"] = log.notes();
   result.update(to_json(loaded, evaluation));
   if (!out.empty()) {
     require_writable_directory(out);
@@ -276,6 +282,7 @@ void EvaluateCommand::run() {
   const Model loaded = load_model(model);
   if (is_environment(targets.front())) {
     require(targets.size() == 1, "one environment at a time, not {}", listed(targets));
+    require(reading == LogFlags(), "options of a log do not apply to an environment");
     on_environment(loaded, options);
   } else {
     require(options.empty(), "options of an environment do not apply to a log");
@@ -292,7 +299,8 @@ void add_evaluate(CLI::App& app) {
   command->add_option("model", options->model, "a model file")->required();
   command
       ->add_option("target", options->targets,
-                   fmt::format("{}, or log files", fmt::join(environment_names(), ", ")))
+                   fmt::format("{}, or log files (- is CSV from the standard input)",
+                               fmt::join(environment_names(), ", ")))
       ->required();
   command
       ->add_option("--steps", options->steps,
@@ -306,6 +314,7 @@ void add_evaluate(CLI::App& app) {
   command->add_flag("--json", options->json, "print JSON instead of the table");
   command->add_flag("--no-reference", options->no_reference,
                     "leave out what is known without learning, if working it out takes too long");
+  options->reading.add(*command);
   add_environment_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(

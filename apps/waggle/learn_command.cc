@@ -16,6 +16,7 @@
 #include <waggle/learner.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
+#include <waggle/names.h>
 #include <waggle/presets.h>
 #include <waggle/version.h>
 
@@ -24,6 +25,7 @@
 #include "environments.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
+#include "log_flags.h"
 #include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
@@ -46,15 +48,15 @@ struct LearnCommand {
   std::vector<std::string> actions;
   std::vector<std::string> observe;
   std::vector<std::string> labelled;
+  std::vector<std::string> ignore;
+  std::string missing{name_of(LogOptions().missing)};
   bool observe_nothing = false;
   std::vector<double> action_bounds;
   std::vector<std::string> choices;
   bool discrete = false;
   bool continuous = false;
   bool no_reward_input = false;
-  std::string episode = LogOptions().episode;
-  std::string terminated = LogOptions().terminated;
-  std::string truncated = LogOptions().truncated;
+  LogFlags reading;
   std::string preset = presets::all().front().name;
   std::uint64_t seed = 0;
   std::string dump;  // "true": to the standard output, and no more; else a file
@@ -77,9 +79,11 @@ LogOptions LearnCommand::log_options(Index washout) const {
   options.actions = actions;
   if (!observe.empty() || observe_nothing) options.observations = observe;
   options.labelled = labelled;
-  options.episode = episode;
-  options.terminated = terminated;
-  options.truncated = truncated;
+  options.ignore = ignore;
+  require(missing == "refuse" || missing == "hold", "--missing {}: must be refuse or hold",
+          shown(missing));
+  if (missing == "hold") options.missing = LogOptions::Missing::hold;
+  reading.apply(options);
   options.reward_is_input = !no_reward_input;
   if (discrete) options.action_kind = LogOptions::ActionKind::discrete;
   if (continuous) options.action_kind = LogOptions::ActionKind::continuous;
@@ -110,9 +114,13 @@ ordered_json LearnCommand::configuration(const FitOptions& options) const {
   if (!choices.empty()) all["choices"] = choices;
   all["discrete"] = discrete;
   all["continuous"] = continuous;
-  all["episode"] = episode;
-  all["terminated"] = terminated;
-  all["truncated"] = truncated;
+  if (!ignore.empty()) all["ignore"] = ignore;
+  all["missing"] = missing;
+  all["reward-next"] = reading.reward_next;
+  all["episode"] = reading.episode;
+  all["terminated"] = reading.terminated;
+  all["truncated"] = reading.truncated;
+  if (!reading.time.empty()) all["time"] = reading.time;
   all["preset"] = preset;
   all["seed"] = std::to_string(seed);  // TOML's whole numbers end at 2⁶³
   if (!out.empty()) all["out"] = out.string();
@@ -150,6 +158,12 @@ class SoFar {
   std::optional<Model> model_;
 };
 
+/// The logs as a person names them.
+std::vector<std::string> named(std::vector<std::string> logs) {
+  std::replace(logs.begin(), logs.end(), std::string("-"), std::string("standard input"));
+  return logs;
+}
+
 /// The one place that learns. If it is interrupted in the middle of a long computation, what was
 /// learnt until then is saved as `out`.
 Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
@@ -163,13 +177,13 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       return show(now);
     };
     Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = progress});
-    learnt.provenance.sources = logs;
+    learnt.provenance.sources = named(logs);
     return learnt;
   };
   const auto save_so_far = [&]() -> std::optional<std::string> {
     std::optional<Model> model = so_far.model();
     if (!model) return kNothingSaved;
-    model->provenance.sources = logs;
+    model->provenance.sources = named(logs);
     model->warnings.emplace_back("learning was stopped early");
     save_model(out, *model);
     return saved_text(out);
@@ -251,7 +265,7 @@ void LearnCommand::run() {
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
-  const LogOptions reading = log_options(options.value.washout_rows());
+  const LogOptions how = log_options(options.value.washout_rows());
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
     inputs.push_back(config.path());
@@ -271,10 +285,12 @@ void LearnCommand::run() {
   require_own(out);
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
-  Log log = run_interruptibly([&] { return Log(logs, reading); });
+  Log log = run_interruptibly([&] { return Log(logs, how); });
+  print_notes(log);
   const Learnt model = learn_model(logs, log, options, out);
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
+  result["log"]["notes"] = log.notes();
   if (!results.empty()) {
     result["figures"] = write_figures(results, "", figures_of(model, log, seed));
     write_file(results / "results.json", to_text(result));
@@ -298,7 +314,8 @@ void add_learn(CLI::App& app) {
   auto options = std::make_shared<LearnCommand>();
   command
       ->add_option("logs", options->logs,
-                   "CSV, NumPy (.npy, .npz) or Minari (.hdf5) files; patterns in quotes")
+                   "CSV (- is the standard input), NumPy (.npy, .npz) or Minari (.hdf5) files; "
+                   "patterns in quotes")
       ->required();
   command->add_option("--reward", options->reward, "column of the reward")->required();
   take_list(
@@ -311,6 +328,13 @@ void add_learn(CLI::App& app) {
   take_list(command->add_option("--labelled", options->labelled,
                                 "columns observed whose numbers are labels; text always is"))
       ->delimiter(',');
+  take_list(command->add_option("--ignore", options->ignore, "columns to leave out: a,b"))
+      ->delimiter(',');
+  command
+      ->add_option("--missing", options->missing,
+                   "what to make of observations that are missing: refuse, or hold the last value "
+                   "and observe that it is missing")
+      ->capture_default_str();
   command->add_flag("--observe-nothing", options->observe_nothing,
                     "the reward is all there is to see");
   take_list(command->add_option(
@@ -326,12 +350,7 @@ void add_learn(CLI::App& app) {
                     "the action is a quantity, though of whole numbers");
   command->add_flag("--no-reward-input", options->no_reward_input,
                     "the controller will not see the reward while it acts");
-  command->add_option("--episode", options->episode, "column whose change starts an episode")
-      ->capture_default_str();
-  command->add_option("--terminated", options->terminated, "column of rows that end the process")
-      ->capture_default_str();
-  command->add_option("--truncated", options->truncated, "column of rows that end the record")
-      ->capture_default_str();
+  options->reading.add(*command);
   command
       ->add_option("--preset", options->preset,
                    "what the options below start from: " + preset_list())
@@ -352,7 +371,8 @@ void add_learn(CLI::App& app) {
   options->flags.add(*command, defaults.limits, "limits", "Limits of the actuator (default)");
   options->config.add(*command, &options->flags);
   command->footer(
-      "Row k of a log holds the reward and observation seen at step k and the action then chosen.\n"
+      "Row k of a log holds the reward and observation seen at step k and the action then chosen;\n"
+      "with --reward-next the reward is that of the row's own action.\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
       "  waggle learn log.csv --reward nectar --action move --gamma 0.5 -o bee.safetensors");
   command->callback([options, command] {

@@ -20,10 +20,16 @@ struct Model;
 /// What a log's columns mean.
 ///
 /// Row k of a log is one step: the reward r_k and the observations o_k seen, and the action a_k
-/// then chosen (see Trajectory). A log that has the reward of an action in the action's own row, as
-/// reinforcement learning often writes it, must be shifted by one; Minari datasets are, when read.
+/// then chosen (see Trajectory).
 struct LogOptions {
   std::string reward = "reward";
+  /// The reward of an action, and whether the process ended with it, stand in the action's own row,
+  /// as reinforcement learning often writes it: r_k is that of a_k. They are moved to the next row
+  /// of the episode; after a terminated one, a row is added for them, with the observations held.
+  /// The last reward of an episode that is not terminated is left out: what was seen with it is not
+  /// in the log. The first reward of an episode is 0, that of a record that is cut out of a process
+  /// the row's own. Minari datasets are shifted in any case.
+  bool reward_next = false;
   /// A name that is no column but has name_0, name_1, … stands for all of these.
   std::vector<std::string> actions = {"action"};
   /// Not given: every column that is nothing else. A column of texts, at most 64 different ones, is
@@ -32,12 +38,30 @@ struct LogOptions {
   std::optional<std::vector<std::string>> observations = std::nullopt;
   /// Those of them whose numbers are labels, too.
   std::vector<std::string> labelled = {};
+  /// Columns to leave out, as if the files did not have them; name_0, name_1, … by their name.
+  std::vector<std::string> ignore = {};
+
+  /// What to make of observations that are missing: an empty cell, NaN, NA or null.
+  enum class Missing : std::uint8_t {
+    refuse,
+    /// The last value seen in the episode goes on, at its first row the mean of the column; and one
+    /// more channel for each such column, column=missing, is 1 where it was missing. Missing among
+    /// labels is a label: column=missing. If observations named are column=missing, these are all.
+    hold,
+  };
+  Missing missing = Missing::refuse;
 
   /// Optional columns. A new episode starts where `episode` changes, after a row that is
-  /// `terminated` or `truncated` (1 or true), and with every file. Empty: not looked for.
+  /// `terminated` or `truncated` (1 or true), and with every file. Empty: not looked for. Where the
+  /// last two have their first names and are not there, `terminals` or `terminations`, and
+  /// `timeouts` or `truncations`, are taken for them.
   std::string episode = "episode";
   std::string terminated = "terminated";
   std::string truncated = "truncated";
+  /// When a row was written: numbers, or dates and times as 2024-03-31T12:00:00.5+01:00 (ISO 8601),
+  /// all growing from row to row of an episode. A step of more than 1.5 times the median one is a
+  /// gap, and what follows it a new record, cut out of the process. Empty: there is no such column.
+  std::string time = "";
 
   /// Whether the reward is one of the reservoir's inputs.
   bool reward_is_input = true;
@@ -86,14 +110,15 @@ struct LogColumn {
 /// A log in one or several files, of any size: opened, checked in one pass, then read as often as
 /// wanted as chunks of a trajectory, in memory that does not grow with the log.
 ///
-/// Files are CSV (.csv), NumPy (.npy, .npz) or Minari (.hdf5, .h5 or its folder). The action in a
-/// terminated row was never taken: it may be missing, is not held against any bound, and is 0 if it
-/// is not to be understood.
+/// Files are CSV (.csv; separated by commas, semicolons or tabs), NumPy (.npy, .npz) or Minari
+/// (.hdf5, .h5 or its folder); "-" is CSV from the standard input, kept in a temporary file. The
+/// action in a terminated row was never taken, unless reward_next: it may be missing, is not held
+/// against any bound, and is 0 if it is not to be understood.
 ///
 /// Throws Error, naming file, row and column, if a file cannot be read or is malformed, a column is
-/// missing (naming the nearest), a cell is not a finite number within ±1e100, actions mix numbers
-/// and text or are outside the bounds or choices given, the action or the reward never changes, or
-/// rows are too few.
+/// missing (naming the nearest), a cell is not a finite number within ±1e100, times do not grow,
+/// actions mix numbers and text or are outside the bounds or choices given, the action or the
+/// reward never changes, rows are too few, or more than 4,096 columns are used.
 class Log final : public TrajectorySource {
  public:
   /// Paths or patterns (*, ?, [ ]), whose files follow in alphabetical order.
@@ -113,11 +138,17 @@ class Log final : public TrajectorySource {
   const std::vector<std::filesystem::path>& files() const;
   Eigen::Index rows() const;
   Eigen::Index episodes() const;
+  /// What a person should know of how the log was read and what is odd about it: separators and
+  /// columns that were found out; observations that never change, are the same as another, or the
+  /// action or the reward that follows; a clock among them; rewards that seem to stand in the row
+  /// of their own action.
+  const std::vector<std::string>& notes() const;
 
   void rewind() override;
   /// Throws Error if the files have changed since they were checked.
   bool next(Trajectory& chunk) override;
-  /// Whether no column says where episodes begin or end.
+  /// Whether no column says where episodes begin or end, or more of them begin after a gap in time
+  /// than otherwise.
   std::optional<bool> cut_out() const override;
   /// All chunks from the start.
   void for_each_chunk(const std::function<void(const Trajectory&)>& visit);

@@ -94,6 +94,11 @@ struct Names<LogOptions::ActionKind> {
        {"continuous", LogOptions::ActionKind::continuous}}};
 };
 template <>
+struct Names<LogOptions::Missing> {
+  static constexpr std::array<std::pair<std::string_view, LogOptions::Missing>, 2> all{
+      {{"refuse", LogOptions::Missing::refuse}, {"hold", LogOptions::Missing::hold}}};
+};
+template <>
 struct Names<Precision> {
   static constexpr std::array<std::pair<std::string_view, Precision>, 2> all{
       {{"float", Precision::float32}, {"double", Precision::float64}}};

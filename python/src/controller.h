@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <waggle/learner.h>
@@ -16,6 +17,7 @@ namespace waggle::python {
 struct State {
   Eigen::MatrixXd memory;             ///< a column for each copy
   std::vector<std::uint64_t> clocks;  ///< decisions of each since its episode began
+  Eigen::MatrixXd held;               ///< what each saw last in the channels that may be missing
 };
 
 /// A controller as Python holds it: what was learnt, and the work space of decisions.
@@ -36,12 +38,18 @@ class Held {
     State state;
   };
   /// One decision of every copy, each in a column of `observations`. `starts`, if not null, says
-  /// which of them begin an episode. May be called from many threads.
+  /// which of them begin an episode. NaN in a channel that may be missing, one that has another
+  /// channel=missing, holds what was seen last, and says so there. May be called from many threads.
   Decision decide(const Eigen::Ref<const Eigen::MatrixXd>& observations, const double* rewards,
                   const State* state, const bool* starts);
 
  private:
+  /// Fills in what is missing and remembers the rest.
+  void hold(Eigen::Ref<Eigen::VectorXd> observation, Eigen::Index copy, const State* before,
+            State& after) const;
+
   Learnt learnt_;
+  std::vector<std::pair<Eigen::Index, Eigen::Index>> missing_;  // a channel, and channel=missing
   ArrayReader numbers_;
   std::mutex mutex_;  // of all below
   std::optional<GreedyGroup> group_;

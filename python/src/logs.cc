@@ -57,12 +57,15 @@ struct OpenLog {
       sources = texts(data);
       const nb::gil_scoped_release release;
       log.emplace(sources, options);
-      return;
+    } else {
+      std::vector<LogColumn> columns = read_columns(nb::borrow<nb::list>(data), kept);
+      sources = {name};
+      const nb::gil_scoped_release release;
+      log.emplace(std::move(columns), name, options);
     }
-    std::vector<LogColumn> columns = read_columns(nb::borrow<nb::list>(data), kept);
-    sources = {name};
-    const nb::gil_scoped_release release;
-    log.emplace(std::move(columns), name, options);
+    for (const std::string& note : log->notes()) {
+      if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 1) != 0) throw nb::python_error();
+    }
   }
 };
 
@@ -111,9 +114,11 @@ nb::tuple read_arrays(const nb::object& data, const std::string& name, const nb:
 }
 
 nb::object evaluate_log(const Held& held, const nb::object& data, const std::string& name,
-                        std::uint64_t seed, const nb::object& progress) {
+                        const nb::dict& reading, std::uint64_t seed, const nb::object& progress) {
+  LogOptions log_options = LogOptions::of(held.learnt());
+  apply_options(reading, log_options, {});
   OpenLog log;
-  log.open(data, name, LogOptions::of(held.learnt()));
+  log.open(data, name, log_options);
   Watcher watcher(progress);
   LogEvaluation result;
   {
@@ -155,7 +160,7 @@ void bind_logs(nb::module_& m) {
         nb::arg("progress").none(), nb::arg("step").none(), nb::arg("units"));
   m.def("read_log", &read_arrays, nb::arg("data"), nb::arg("name"), nb::arg("reading"));
   m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::arg("name"),
-        nb::arg("seed"), nb::arg("progress").none());
+        nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());
 }
 
 }  // namespace waggle::python

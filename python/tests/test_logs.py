@@ -300,3 +300,46 @@ def test_experience_is_a_log():
     again = waggle.learn_log(frame, reward_input=False, choices=[0, 1, 2], **SMALL)
     assert again.summary["fit"] == controller.summary["fit"]
     assert waggle.Controller.from_bytes(controller.to_bytes()).experience is None
+
+
+def holes(rows=400):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=rows), rng.normal(size=rows)
+    action = rng.choice([0.25, 0.5, 0.75], size=rows)
+    table = {"x": x, "y": y, "action": action, "reward": -((np.roll(x, 1) - np.roll(action, 1)) ** 2)}
+    table["x"] = np.where(np.arange(rows) % 5 == 2, np.nan, x)
+    return table
+
+
+def test_what_is_missing_is_held_and_said():
+    table = holes()
+    with pytest.raises(waggle.Error, match="missing hold"):
+        waggle.learn_log(table, **SMALL)
+    controller = waggle.learn_log(table, missing="hold", **SMALL)
+    assert controller.summary["environment"]["observation_names"] == ["x", "x=missing", "y"]
+    _, state = controller.predict({"x": 0.5, "y": 1.0}, None, reward=0.0)
+    told, _ = controller.predict(np.array([0.5, 1.0, 2.0]), state, reward=0.1)
+    for observation in ({"y": 2.0}, {"x": None, "y": 2.0}, np.array([np.nan, 0.0, 2.0])):
+        assert controller.predict(observation, state, reward=0.1)[0] == told
+        again = pickle.loads(pickle.dumps(state))
+        assert controller.predict(observation, again, reward=0.1)[0] == told
+    with pytest.raises(waggle.Error):
+        controller.predict({"x": 0.5, "y": None}, state, reward=0.1)
+
+
+def test_a_log_is_read_as_it_is():
+    table = holes()
+    table["x"] = np.nan_to_num(table["x"])
+    table["when"] = np.datetime64("2024-01-01") + np.arange(400).astype("timedelta64[s]")
+    table["when"][200:] += np.timedelta64(60, "s")
+    own = dict(table, reward=np.roll(table["reward"], -1))
+    with pytest.warns(UserWarning, match="reward-next"):
+        waggle.learn_log(own, ignore=["when"], **SMALL)
+    with pytest.warns(UserWarning, match="1 gap"):
+        controller = waggle.learn_log(own, time="when", reward_next=True, **SMALL)
+    assert controller.summary["provenance"]["episodes"] == 2
+    with pytest.warns(UserWarning, match="1 gap"):
+        result = controller.evaluate_log(own, time="when", reward_next=True)
+    assert result.episodes == 2
+    with pytest.raises(waggle.Error, match="time"):
+        waggle.learn_log(own, **SMALL)

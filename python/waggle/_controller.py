@@ -101,6 +101,9 @@ class Controller:
 
         `reward` is what the last action has earned, for controllers that see it (those learnt from
         tables, unless told otherwise); where an episode starts it counts as 0.
+
+        What may be missing, of a controller that was learnt with `missing="hold"`, may be NaN, None
+        or, given by name, not there: what was seen last goes on.
         """
         shape = self._shape
         if type(observation) is np.ndarray and observation.dtype in _REAL:
@@ -181,13 +184,34 @@ class Controller:
         result["lengths"] = np.asarray(result["lengths"], dtype=np.int64)
         return Evaluation(**result)
 
-    def evaluate_log(self, data: Any, seed: int = 0, *, progress: Any = None) -> LogEvaluation:
-        """Holds it against a log it was not learnt from, without acting: off-policy."""
+    def evaluate_log(
+        self,
+        data: Any,
+        seed: int = 0,
+        *,
+        reward_next: bool = False,
+        episode: str | None = "episode",
+        terminated: str | None = "terminated",
+        truncated: str | None = "truncated",
+        time: str | None = None,
+        progress: Any = None,
+    ) -> LogEvaluation:
+        """Holds it against a log it was not learnt from, without acting: off-policy. How the log has
+        rewards, episodes and times is said as to `learn_log`, since it may be another's."""
         from waggle._logs import open_log
 
         log = open_log(data, None)
+        reading = {
+            "reward_next": bool(reward_next),
+            "episode": episode or "",
+            "terminated": terminated or "",
+            "truncated": truncated or "",
+            "time": time or "",
+        }
         with bar(progress) as tell:
-            result = _core.evaluate_log(self._model, log.data, log.name, check_seed(seed), tell)
+            result = _core.evaluate_log(
+                self._model, log.data, log.name, reading, check_seed(seed), tell
+            )
         return LogEvaluation(**result)
 
     # Keeping.

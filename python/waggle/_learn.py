@@ -81,9 +81,13 @@ def learn_log(
     action: str | Sequence[str] = "action",
     observe: Sequence[str] | None = None,
     labelled: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    missing: str = "refuse",
+    reward_next: bool = False,
     episode: str | None = "episode",
     terminated: str | None = "terminated",
     truncated: str | None = "truncated",
+    time: str | None = None,
     bounds: Sequence[Any] | None = None,
     choices: Sequence[Any] | None = None,
     kind: str = "automatic",
@@ -98,12 +102,20 @@ def learn_log(
 
     `data` is a pandas or polars DataFrame, an Arrow table, a dict of arrays, a Minari dataset, or
     the path (or paths, or pattern) of CSV, NumPy or Minari files, which may be larger than memory.
-    Row k holds the reward and the observations seen at step k and the action then chosen.
+    Row k holds the reward and the observations seen at step k and the action then chosen; with
+    `reward_next` the reward, and whether the process ended, are those of the row's own action.
 
     `reward`, `action` and `observe` name columns; observations are all others unless named. Texts,
-    and the numbers of columns in `labelled`, are labels: one channel, `column=label`, for each. A new
-    episode starts where the column `episode` changes and after rows that are `terminated` or
-    `truncated`, where there are such columns. An action is a choice if it is text or takes few whole
+    and the numbers of columns in `labelled`, are labels: one channel, `column=label`, for each.
+    Columns in `ignore` are left out. Observations that are missing are refused, or, with `missing`
+    "hold", go on as they were, with one more channel, `column=missing`, that says so.
+
+    A new episode starts where the column `episode` changes and after rows that are `terminated` or
+    `truncated`, where there are such columns, and after a gap in the column `time`, which has numbers
+    or dates (ISO 8601). What is odd about the log is warned of, by the names of the command's flags:
+    `--reward-next` is `reward_next`.
+
+    An action is a choice if it is text or takes few whole
     numbers (`kind`: "automatic", "discrete" or "continuous"; `choices`: all of them in order), else
     within `bounds` (lower, upper), which are otherwise those of the log. Of a Minari dataset all this
     is known.
@@ -121,6 +133,10 @@ def learn_log(
             "actions": [action] if isinstance(action, str) else [str(name) for name in action],
             "observations": None if observe is None else [str(name) for name in observe],
             "labelled": [str(name) for name in labelled],
+            "ignore": [str(name) for name in ignore],
+            "missing": missing,
+            "reward_next": bool(reward_next),
+            "time": time or "",
             "episode": episode or "",
             "terminated": terminated or "",
             "truncated": truncated or "",

@@ -46,11 +46,15 @@ def _reading(asked: dict[str, Any]) -> dict[str, Any]:
         key: asked[key]
         for key in (
             "reward",
+            "reward_next",
             "actions",
             "labelled",
+            "ignore",
+            "missing",
             "episode",
             "terminated",
             "truncated",
+            "time",
             "action_kind",
         )
     }
@@ -142,6 +146,8 @@ def _split(name: str, values: np.ndarray) -> list[tuple[str, Any]]:
     ):
         numbers = [np.nan if value is None else float(value) for value in values]
         return [(name, np.array(numbers, dtype=np.float64))]
+    if values.dtype.kind == "M":
+        return [(name, np.datetime_as_string(values).tolist())]  # times, if they are said to be
     if values.dtype.kind not in "OUST":
         raise Error(f"column {name!r} is of {values.dtype}: must be numbers or text")
     return [(name, ["" if _is_missing(value) else str(value) for value in values])]

@@ -35,6 +35,8 @@ def read(dataset: Any, asked: dict[str, Any] | None) -> OpenLog:
     last observation of another nobody knows the action, so it is left out."""
     from waggle._logs import OpenLog
 
+    if asked and asked["reward_next"]:
+        raise Error("reward_next is not for Minari datasets, whose rewards are moved in any case")
     observation = _spaces.describe_observation(dataset.observation_space)
     action = _spaces.describe_action(dataset.action_space)
     write = _spaces.writer(observation)

@@ -143,6 +143,8 @@ def check(space: Any) -> dict[str, Any]:
 
 
 def _same_label(value: Any, label: str) -> bool:
+    if value is None or value != value:
+        return label == "missing"
     try:
         return str(value) == label or float(value) == float(label)
     except ValueError:
@@ -157,8 +159,12 @@ def by_name(observation: Mapping[str, Any], names: list[str]) -> np.ndarray:
         places = [
             at for at, letter in enumerate(name) if letter == "=" and name[:at] in observation
         ]
-        if name in observation:
-            numbers[i] = float(observation[name])
+        may_miss = f"{name}=missing" in names
+        if name in observation or may_miss:
+            number = observation.get(name)
+            numbers[i] = np.nan if number is None and may_miss else float(number)
+        elif name.endswith("=missing") and name.removesuffix("=missing") in names:
+            continue  # the controller finds out by itself
         elif places:
             column, label = name[: places[0]], name[places[0] + 1 :]
             numbers[i] = _same_label(observation[column], label)

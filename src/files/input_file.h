@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace waggle {
 
@@ -12,6 +13,10 @@ class InputFile {
   /// Throws Error, naming the path, if there is none, if it is a directory, a pipe or the like, or
   /// may not be read.
   explicit InputFile(std::filesystem::path path);
+  /// What a descriptor has to say, from where it is to its end, kept in a file that nobody else
+  /// sees and that goes with this; `name` stands for it in messages. Throws std::runtime_error if
+  /// it cannot be read or there is no room.
+  InputFile(int descriptor, const std::string& name);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;

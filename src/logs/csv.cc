@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -19,15 +20,10 @@ namespace waggle {
 
 namespace {
 
-constexpr std::size_t kRowLimit = std::size_t{1} << 20;  // the buffer: a row must fit in it
-
-/// Bytes that may end an unquoted cell, or may not stand in it. All others belong to the cell, so
-/// that scanning it takes one look into this table a byte.
-constexpr std::array<bool, 256> kStops = [] {
-  std::array<bool, 256> stops{};
-  for (const char c : {',', '\n', '"'}) stops[static_cast<unsigned char>(c)] = true;
-  return stops;
-}();
+constexpr std::size_t kBuffer = std::size_t{1} << 20;  // a row must fit in it, unless
+constexpr std::size_t kBytesPerCell = 64;              // there are so many columns that it may not
+constexpr std::size_t kHeaderLimit = std::size_t{1} << 26;
+constexpr std::size_t kSampledLines = 20;  // by which the separator is found
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -37,10 +33,66 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// How often each of the separators comes outside quotes in the first lines of a file.
+using Counts = std::array<std::size_t, 3>;
+constexpr std::array<char, 3> kSeparators = {',', ';', '\t'};
+
+std::vector<Counts> count_separators(std::string_view text, bool whole) {
+  std::vector<Counts> lines;
+  Counts line{};
+  bool quoted = false, blank = true;
+  const auto end_line = [&] {
+    if (!blank) lines.push_back(line);
+    line = {};
+    blank = true;
+  };
+  for (const char c : text) {
+    if (lines.size() == kSampledLines) return lines;
+    if (c == '\n' && !quoted) {
+      end_line();
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (c != '\r') blank = false;
+    for (std::size_t i = 0; i < kSeparators.size() && !quoted; ++i) {
+      if (c == kSeparators[i]) ++line[i];
+    }
+  }
+  if (whole || lines.empty()) end_line();
+  return lines;
+}
+
+/// The separator that the first lines have equally often; if none or several do, the one that comes
+/// most often in the header.
+char find_separator(std::string_view text, bool whole) {
+  const std::vector<Counts> lines = count_separators(text, whole);
+  std::size_t best = 0, best_count = 0;
+  bool best_even = false;
+  for (std::size_t i = 0; i < kSeparators.size() && !lines.empty(); ++i) {
+    const std::size_t count = lines[0][i];
+    const bool even = count > 0 && std::all_of(lines.begin(), lines.end(), [&](const Counts& line) {
+                        return line[i] == count;
+                      });
+    if (std::pair(even, count) <= std::pair(best_even, best_count)) continue;
+    best = i;
+    best_count = count;
+    best_even = even;
+  }
+  return kSeparators[best];
+}
+
+/// A number whose decimals are behind a comma.
+Table::Cell parse_with_comma(std::string_view text, std::size_t comma) {
+  std::array<char, 64> copy;  // longer than any number that is written to be read
+  if (text.size() > copy.size()) return {Table::Cell::Kind::text, 0.0};
+  std::copy(text.begin(), text.end(), copy.begin());
+  copy[comma] = '.';
+  return parse_number({copy.data(), text.size()});
+}
+
 class CsvTable final : public Table {
  public:
-  explicit CsvTable(const std::filesystem::path& path)
-      : file_(path), buffer_(std::make_unique_for_overwrite<char[]>(kRowLimit + 1)) {
+  explicit CsvTable(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {
     read_header();
   }
 
@@ -62,7 +114,27 @@ class CsvTable final : public Table {
     return true;
   }
 
-  Cell cell(std::size_t column) const override { return parse_number(text(column)); }
+  Cell cell(std::size_t column) const override {
+    const std::string_view found = text(column);
+    if (separator_ == ',') return parse_number(found);
+    const std::size_t comma = found.find(',');
+    const bool has_comma = comma != std::string_view::npos;
+    const Cell number = has_comma ? parse_with_comma(found, comma) : parse_number(found);
+    if (number.kind != Cell::Kind::number) return number;
+    const bool has_point = !has_comma && found.find('.') != std::string_view::npos;
+    if (has_comma || has_point) heed_decimals(has_comma ? ',' : '.', column);
+    return number;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> found;
+    if (separator_ != ',' && columns_.size() > 1) {
+      found.push_back(fmt::format("columns are separated by {}{}",
+                                  separator_ == ';' ? "semicolons" : "tabs",
+                                  decimals_ == ',' ? ", decimals by a comma" : ""));
+    }
+    return found;
+  }
 
   std::string_view text(std::size_t column) const override {
     const Span& span = cells_[column];
@@ -71,8 +143,8 @@ class CsvTable final : public Table {
   }
 
   std::string row_name() const override {
-    if (row_ == 0) return fmt::format("'{}', line {} (the header)", file_.path().string(), line_);
-    return fmt::format("'{}', row {} (line {})", file_.path().string(), row_, line_);
+    if (row_ == 0) return fmt::format("'{}', line {} (the header)", file_->path().string(), line_);
+    return fmt::format("'{}', row {} (line {})", file_->path().string(), row_, line_);
   }
 
  private:
@@ -93,14 +165,18 @@ class CsvTable final : public Table {
     blank_line_ = 0;
     fill();
     const std::string_view head(begin_, static_cast<std::size_t>(end_ - begin_));
+    require(!head.starts_with("\x93NUMPY") && !head.starts_with("PK\3\4") &&
+                !head.starts_with("\x89HDF"),
+            "'{}': the file is no CSV but NumPy's or HDF5", file_->path().string());
     require(!head.starts_with("\xFF\xFE") && !head.starts_with("\xFE\xFF"),
-            "'{}': the file is in UTF-16, must be in UTF-8", file_.path().string());
+            "'{}': the file is in UTF-16, must be in UTF-8", file_->path().string());
     if (head.starts_with("\xEF\xBB\xBF")) begin_ += 3;
   }
 
   void read_header() {
     start();
-    const std::string path = file_.path().string();
+    const std::string path = file_->path().string();
+    set_separator(find_separator({begin_, static_cast<std::size_t>(end_ - begin_)}, at_end_));
     require(read_row(), "'{}': the file is empty", path);
     bool numbers = true;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -110,23 +186,56 @@ class CsvTable final : public Table {
     require_column_names(columns_, path);
     require(!numbers, "'{}': the first line must be a header of column names, but is numbers",
             path);
-    require(columns_.size() > 1 || columns_[0].find_first_of(";\t|") == std::string::npos,
-            "'{}': the header is the one name {}; columns must be separated by commas", path,
-            shown(columns_[0]));
+    require(columns_.size() > 1 || columns_[0].find('|') == std::string::npos,
+            "'{}': the header is the one name {}; columns must be separated by commas, semicolons "
+            "or tabs",
+            path, shown(columns_[0]));
+    row_limit_ = std::max(kBuffer, kBytesPerCell * columns_.size());
+  }
+
+  void set_separator(char separator) {
+    separator_ = separator;
+    for (const char c : {separator, '\n', '"'}) stops_[static_cast<unsigned char>(c)] = true;
+  }
+
+  /// Decimals are behind a point or behind a comma, in the whole file.
+  void heed_decimals(char mark, std::size_t column) const {
+    if (decimals_ == '\0') {
+      decimals_ = mark;
+      first_decimal_ =
+          fmt::format("row {}, column {}: {}", row_, shown(columns_[column]), shown(text(column)));
+    }
+    if (decimals_ == mark) return;
+    throw Error(
+        fmt::format("{}: {} has its decimals behind a {}, but a number before has them "
+                    "behind a {} ({})",
+                    cell_name(column), shown(text(column)), mark == ',' ? "comma" : "point",
+                    mark == ',' ? "point" : "comma", first_decimal_));
   }
 
   /// Moves what is left of the buffer to its front and reads on behind it. The byte after the last
   /// is always a line's end, so that scanning needs no other bound.
   void fill() {
     const auto left = static_cast<std::size_t>(end_ - begin_);
-    std::memmove(buffer_.get(), begin_, left);
+    if (left == capacity_) grow();
+    if (begin_ != buffer_.get()) std::memmove(buffer_.get(), begin_, left);
     begin_ = buffer_.get();
-    const std::size_t wanted = kRowLimit - left;
-    const std::size_t got = file_.read(offset_, begin_ + left, wanted);
+    const std::size_t wanted = capacity_ - left;
+    const std::size_t got = file_->read(offset_, begin_ + left, wanted);
     offset_ += got;
     at_end_ = got < wanted;
     end_ = begin_ + left + got;
     *end_ = '\n';
+  }
+
+  void grow() {
+    const auto left = static_cast<std::size_t>(end_ - begin_);
+    const std::size_t capacity = capacity_ == 0 ? kBuffer : std::min(2 * capacity_, row_limit_);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity + 1);
+    if (left > 0) std::memcpy(larger.get(), begin_, left);
+    buffer_ = std::move(larger);
+    begin_ = buffer_.get();
+    capacity_ = capacity;
   }
 
   /// Splits the next row that is not blank into cells; false at the file's end.
@@ -137,8 +246,8 @@ class CsvTable final : public Table {
       if (begin_ == end_) return false;
       while (!split()) {
         if (at_end_) fail(line_, "a quote is opened and never closed");
-        if (static_cast<std::size_t>(end_ - begin_) == kRowLimit) {
-          fail(line_, "longer than 1 MiB (is a quote not closed?)");
+        if (static_cast<std::size_t>(end_ - begin_) >= row_limit_) {
+          fail(line_, fmt::format("longer than {} MiB (is a quote not closed?)", row_limit_ >> 20));
         }
         fill();
       }
@@ -156,7 +265,7 @@ class CsvTable final : public Table {
   /// Throws Error about the row that is being split.
   [[noreturn]] void fail(std::int64_t line, std::string_view problem) const {
     const std::string row = columns_.empty() ? "" : fmt::format("row {} (line {})", row_ + 1, line);
-    throw Error(fmt::format("'{}', {}: {}", file_.path().string(),
+    throw Error(fmt::format("'{}', {}: {}", file_->path().string(),
                             row.empty() ? fmt::format("line {}", line) : row, problem));
   }
 
@@ -187,12 +296,12 @@ class CsvTable final : public Table {
         ++p;
         if (*p == '\r' && p + 1 == end_ && !at_end_) return false;
         if (*p == '\r' && p[1] == '\n') ++p;
-        if (*p != ',' && *p != '\n') {
+        if (*p != separator_ && *p != '\n') {
           fail(line_,
                fmt::format("cell {}: something follows its closing quote", cells_.size() + 1));
         }
       } else {
-        while (!kStops[static_cast<unsigned char>(*p)]) ++p;
+        while (!stops_[static_cast<unsigned char>(*p)]) ++p;
         if (*p == '"') {
           fail(line_, fmt::format("cell {}: a quote in the middle of a cell that is not quoted",
                                   cells_.size() + 1));
@@ -218,11 +327,19 @@ class CsvTable final : public Table {
     span.size = static_cast<std::size_t>(to - span.begin);
   }
 
-  InputFile file_;
+  std::shared_ptr<const InputFile> file_;
   std::vector<std::string> columns_;
+  char separator_ = ',';
+  /// Bytes that may end an unquoted cell, or may not stand in it. All others belong to the cell, so
+  /// that scanning it takes one look into this table a byte.
+  std::array<bool, 256> stops_{};
+  mutable char decimals_ = '\0';  // what they stand behind; not known until one is met
+  mutable std::string first_decimal_;
   std::unique_ptr<char[]> buffer_;
-  char* begin_ = nullptr;  // of what is not read yet
-  char* end_ = nullptr;    // of what is in the buffer
+  std::size_t capacity_ = 0;              // of the buffer
+  std::size_t row_limit_ = kHeaderLimit;  // bytes
+  char* begin_ = nullptr;                 // of what is not read yet
+  char* end_ = nullptr;                   // of what is in the buffer
   std::uint64_t offset_ = 0;
   bool at_end_ = false;
   std::vector<Span> cells_;
@@ -248,8 +365,22 @@ Table::Cell parse_number(std::string_view text) {
   return {std::isfinite(value) ? Kind::number : Kind::not_finite, value};
 }
 
+bool is_nothing(const Table::Cell& cell, std::string_view text) {
+  using Kind = Table::Cell::Kind;
+  if (cell.kind == Kind::empty) return true;
+  if (cell.kind == Kind::not_finite) return std::isnan(cell.value);
+  if (cell.kind != Kind::text || text.size() > 4) return false;
+  std::string word(text);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word == "na" || word == "n/a" || word == "null";
+}
+
 std::unique_ptr<Table> open_csv(const std::filesystem::path& path) {
-  return std::make_unique<CsvTable>(path);
+  return open_csv(std::make_shared<const InputFile>(path));
+}
+
+std::unique_ptr<Table> open_csv(std::shared_ptr<const InputFile> file) {
+  return std::make_unique<CsvTable>(std::move(file));
 }
 
 std::string csv_cell(std::string_view text) {

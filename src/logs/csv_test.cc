@@ -64,6 +64,67 @@ TEST_F(Csv, LineEndsMarksAndBlanksDoNotMatter) {
   EXPECT_EQ(rows("a,b\n"), std::vector<Cells>{});
 }
 
+TEST_F(Csv, TheSeparatorIsWhatTheFirstLinesHaveEquallyOften) {
+  const std::vector<Cells> expected = {{"1", "2"}, {"3", "4"}};
+  for (const char* text : {"a;b\n1;2\n3;4\n", "a\tb\n1\t2\n3\t4\n", "a ; b\r\n1;2\r\n3;4"}) {
+    EXPECT_EQ(rows(text), expected) << text;
+    EXPECT_EQ(columns_, (Cells{"a", "b"})) << text;
+  }
+  // One comma in every line, but two semicolons, not one of which is missing.
+  EXPECT_EQ(rows("a, mean;b;c\n1,5;2;x\n"), (std::vector<Cells>{{"1,5", "2", "x"}}));
+  // More semicolons in the header than commas, but not in the rows.
+  EXPECT_EQ(rows("a;x;y,b\n1,2\n"), (std::vector<Cells>{{"1", "2"}}));
+  EXPECT_EQ(columns_, (Cells{"a;x;y", "b"}));
+  EXPECT_EQ(rows("\"a;b;c\",b\n\"1;2;3\",2\n"), (std::vector<Cells>{{"1;2;3", "2"}}));
+  EXPECT_EQ(rows("a\tb\n\t2\n"), (std::vector<Cells>{{"", "2"}}));
+  EXPECT_EQ(rows("a;b\n"), std::vector<Cells>{});
+  EXPECT_EQ(rows("a\n1\n"), (std::vector<Cells>{{"1"}}));
+}
+
+TEST_F(Csv, DecimalsMayBeBehindAComma) {
+  const auto table = open_csv(folder_.write("t.csv", "a;b\n-1,5;7\n2,5e-1;+0,25\n"));
+  EXPECT_EQ(table->notes(), Cells{"columns are separated by semicolons"});
+  ASSERT_TRUE(table->next());
+  EXPECT_EQ(table->number(0), -1.5);
+  EXPECT_EQ(table->number(1), 7.0);
+  EXPECT_EQ(table->text(0), "-1,5");
+  ASSERT_TRUE(table->next());
+  EXPECT_EQ(table->number(0), 0.25);
+  EXPECT_EQ(table->number(1), 0.25);
+  EXPECT_EQ(table->notes(), Cells{"columns are separated by semicolons, decimals by a comma"});
+  EXPECT_EQ(open_csv(folder_.write("p.csv", "a,b\n1,2\n"))->notes(), Cells{});
+
+  expect_refused("a;b\n1,5;2\n3;4.5\n", "row 2 (line 3)", "column 'b'", "behind a point",
+                 "row 1, column 'a': '1,5'");
+  expect_refused("a\tb\n1.5\t2\n3\t4,5\n", "row 2 (line 3)", "column 'b'", "behind a comma",
+                 "'1.5'");
+  expect_refused("a;b\n1.234,5;2\n", "'1.234,5' is not a number");
+  expect_refused("a;b\n1,234,5;2\n", "'1,234,5' is not a number");
+  expect_refused("a,b\n\"1,5\",2\n", "'1,5' is not a number");
+}
+
+TEST_F(Csv, ColumnsMayBeManyMore) {
+  // A header and rows beyond the buffer, read again and again.
+  std::string text = "c0";
+  for (int i = 1; i < 300'000; ++i) text += ",c" + std::to_string(i);
+  for (int row = 0; row < 3; ++row) {
+    text += "\n" + std::to_string(row);
+    for (int i = 1; i < 300'000; ++i) text += ",1.2345";
+  }
+  const auto table = open_csv(folder_.write("t.csv", text));
+  ASSERT_EQ(table->columns().size(), 300'000u);
+  EXPECT_EQ(table->columns().back(), "c299999");
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int row = 0; row < 3; ++row) {
+      ASSERT_TRUE(table->next());
+      EXPECT_EQ(table->number(0), row);
+      EXPECT_EQ(table->number(299'999), 1.2345);
+    }
+    EXPECT_FALSE(table->next());
+    table->rewind();
+  }
+}
+
 TEST_F(Csv, RewindsAndCrossesBuffers) {
   // 3 MB with rows of every length, quotes and doubled quotes across the buffer's edges.
   std::string text = "a,b\r\n";
@@ -153,13 +214,15 @@ TEST_F(Csv, BadHeadersAreNamed) {
   expect_refused("a,b,a\n", "two columns 'a'");
   expect_refused("a,,b\n", "column 2 of 3 has no name");
   expect_refused("1,2.5\n3,4\n", "header");
-  expect_refused("a;b\n1;2\n", "'a;b'", "commas");
+  expect_refused("a|b\n1|2\n", "'a|b'", "commas, semicolons or tabs");
+  expect_refused("\x93NUMPY\x01", "no CSV");
   expect_refused("\"a,b\n", "line 1", "never closed");
   expect_refused(std::string_view("\xFF\xFE"
                                   "a\0",
                                   4),
                  "UTF-16");
-  expect_refused(std::string(10'000, ','), "10001 columns");
+  expect_refused(std::string(1'000'000, ','), "1000001 columns", "at most 1000000");
+  expect_refused(std::string((1 << 26) + 1, 'a'), "line 1", "longer than 64 MiB");
 }
 
 TEST_F(Csv, PathsThatAreNoFilesAreRefused) {

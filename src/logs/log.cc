@@ -1,16 +1,20 @@
 #include <algorithm>
-#include <cmath>
-#include <unordered_set>
+#include <memory>
 #include <utility>
 
+#include <unistd.h>
+
 #include <waggle/log.h>
-#include <waggle/model.h>
 
 #include "core/check.h"
 #include "core/text.h"
+#include "files/input_file.h"
 #include "logs/columns_table.h"
+#include "logs/csv.h"
 #include "logs/log_actions.h"
+#include "logs/log_clock.h"
 #include "logs/log_columns.h"
+#include "logs/log_habits.h"
 #include "logs/log_observations.h"
 #include "logs/table.h"
 
@@ -22,6 +26,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kChunkNumbers = Index{1} << 20;  // 8 MiB, however wide the rows
+const std::filesystem::path kStandardInput = "standard input";
 
 struct Row {
   double reward = 0.0;
@@ -29,81 +34,33 @@ struct Row {
   VectorXd observation;
   EpisodeEnd end = EpisodeEnd::none;
   bool starts = false;  // an episode, though the row before may not say that it ended one
+  bool begins = false;  // an episode, for whichever reason
+  bool cut = false;     // out of a process that was running before it
+  bool added = false;   // to hold the last reward of an episode
 };
 
-}  // namespace
-
-void LogOptions::validate() const {
-  require(!reward.empty(), "reward: the column must be named");
-  require(!actions.empty(), "actions: at least one column must be named");
-  std::unordered_set<std::string> taken;
-  const auto take = [&](const std::string& name, const char* what) {
-    require(!name.empty(), "{}: a column's name must not be empty", what);
-    require(taken.insert(name).second, "{}: column {} is named twice", what, shown(name));
-  };
-  take(reward, "reward");
-  for (const std::string& name : actions) take(name, "actions");
-  if (observations) {
-    for (const std::string& name : *observations) take(name, "observations");
-  }
-  const std::unordered_set<std::string> labels(labelled.begin(), labelled.end());
-  require(labels.size() == labelled.size() && !labels.contains(""),
-          "labelled: {} must be distinct and not empty", listed(labelled));
-  if (!episode.empty()) take(episode, "episode");
-  if (!terminated.empty()) take(terminated, "terminated");
-  if (!truncated.empty()) take(truncated, "truncated");
-  const std::unordered_set<std::string> distinct(choices.begin(), choices.end());
-  require(distinct.size() == choices.size() && !distinct.contains(""),
-          "choices: {} must be distinct and not empty", listed(choices));
-  const bool bounds = !lower.empty() || !upper.empty();
-  require(choices.empty() || action_kind != ActionKind::continuous,
-          "choices were given for a continuous action");
-  require(!bounds || (choices.empty() && action_kind != ActionKind::discrete),
-          "bounds were given for a discrete action");
-  for (const double bound : lower) require(!std::isnan(bound), "lower: a bound is nan");
-  for (const double bound : upper) require(!std::isnan(bound), "upper: a bound is nan");
-  for (std::size_t i = 0; i < std::max(lower.size(), upper.size()); ++i) {
-    if (lower.empty() || upper.empty()) break;
-    const double least = lower[std::min(i, lower.size() - 1)];
-    const double greatest = upper[std::min(i, upper.size() - 1)];
-    require(least < greatest, "action bound {}: [{}, {}] must have its lower end below its upper",
-            i, least, greatest);
-  }
-  require(minimum_rows >= 0, "minimum_rows = {}: must not be negative", minimum_rows);
-  require(chunk_rows >= 1, "chunk_rows = {}: must be at least 1", chunk_rows);
+/// The files of a log; "-" is the standard input.
+std::vector<std::filesystem::path> find_files(const std::vector<std::string>& names) {
+  std::vector<std::filesystem::path> files = expand_patterns(names);
+  require(std::count(files.begin(), files.end(), "-") <= 1,
+          "the standard input '-' can be read only once");
+  std::replace(files.begin(), files.end(), std::filesystem::path("-"), kStandardInput);
+  return files;
 }
 
-LogOptions LogOptions::of(const EnvironmentSpec& spec, const std::vector<std::string>& labels) {
-  LogOptions options;
-  options.reward = spec.reward_name;
-  options.actions = spec.action_names;
-  options.observations = spec.observation_names;
-  options.reward_is_input = spec.reward_is_input;
-  if (spec.actions.is_discrete()) {
-    options.choices = labels.empty() ? spec.choice_names : labels;
-    for (int i = static_cast<int>(options.choices.size()); i < spec.actions.choices; ++i) {
-      options.choices.push_back(fmt::format("{}", i));
+/// Opens files by their names. What comes from the standard input is read once, and kept.
+std::function<std::unique_ptr<Table>(const std::filesystem::path&)> file_opener() {
+  const auto kept = std::make_shared<std::shared_ptr<const InputFile>>();
+  return [kept](const std::filesystem::path& path) {
+    if (path != kStandardInput) return open_table(path);
+    if (*kept == nullptr) {
+      *kept = std::make_shared<const InputFile>(STDIN_FILENO, kStandardInput.string());
     }
-  } else {
-    options.action_kind = ActionKind::continuous;
-    options.lower.assign(spec.actions.lower.begin(), spec.actions.lower.end());
-    options.upper.assign(spec.actions.upper.begin(), spec.actions.upper.end());
-  }
-  return options;
+    return open_csv(*kept);
+  };
 }
 
-LogOptions LogOptions::of(const Model& model) {
-  const EnvironmentSpec& spec = model.environment;
-  LogOptions options = of(spec, spec.choice_names);
-  if (!spec.actions.is_discrete()) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    options.lower.assign(1, -infinity);
-    options.upper.assign(1, infinity);
-  }
-  options.reward_must_vary = false;
-  options.minimum_rows = model.options.value.washout_rows() + 2;
-  return options;
-}
+}  // namespace
 
 /// Reads rows of consecutive files one ahead, since the next row tells whether an episode ended.
 class Log::Reader {
@@ -113,11 +70,18 @@ class Log::Reader {
   Reader(std::vector<std::filesystem::path> files, Open open_table, const LogOptions& options)
       : options_(options), files_(std::move(files)), open_table_(std::move(open_table)) {
     options.validate();
+    for (const std::filesystem::path& file : files_) {
+      require(!options.reward_next || !is_minari(file),
+              "'{}': reward_next is not for Minari datasets, whose rewards are moved in any case",
+              file.string());
+    }
     table_path_ = files_[0];
     table_ = open_table_(table_path_);
     names_ = find_names(options_, table_->columns());
+    notes_ = names_.notes;
     actions_.emplace(options_, names_.actions);
     observations_.emplace(options_, names_);
+    if (!options_.time.empty()) read_clock();
     survey();
     spec_.name = files_[0].filename().string();
     spec_.actions = actions_->space();
@@ -137,15 +101,15 @@ class Log::Reader {
     }
     chunk.clear();
     if (!started_) {
-      start();
-      has_ahead_ = fetch(true);
+      start(Pass::reading);
+      has_ahead_ = fetch();
       started_ = true;
     }
     const Index width = 1 + action_size + observation_size;
     const Index rows = std::min(options_.chunk_rows, std::max<Index>(1, kChunkNumbers / width));
     while (has_ahead_ && chunk.steps() < rows) {
       std::swap(row_, ahead_);
-      has_ahead_ = fetch(true);
+      has_ahead_ = fetch();
       const bool cut = has_ahead_ && ahead_.starts && row_.end == EpisodeEnd::none;
       chunk.append(row_.reward, row_.action, row_.observation,
                    cut ? EpisodeEnd::truncated : row_.end);
@@ -162,14 +126,21 @@ class Log::Reader {
   const std::vector<std::filesystem::path>& files() const { return files_; }
   Index rows() const { return rows_; }
   Index episodes() const { return episodes_; }
-  bool says_episodes() const {
-    return columns_.episode || columns_.terminated || columns_.truncated;
-  }
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Whether more episodes begin in the middle of a process than at its beginning.
+  bool cut_out() const { return !columns_.says_episodes() || 2 * gaps_ > episodes_; }
 
  private:
-  void start() {
+  /// What the files are read for: the times alone; what there is in them; the rows.
+  enum class Pass : std::uint8_t { clock, survey, reading };
+
+  void start(Pass pass) {
+    pass_ = pass;
     file_ = 0;
     passed_ = 0;
+    ended_ = true;
+    owed_ = false;
+    clock_.rewind();
     open();
   }
 
@@ -177,7 +148,7 @@ class Log::Reader {
     if (table_path_ != files_[file_]) table_ = open_table_(files_[file_]);
     table_path_ = files_[file_];
     columns_ = find_columns(options_, names_, table_->columns(), table_path_.string());
-    table_->use(columns_.all());
+    table_->use(pass_ == Pass::clock ? columns_.about_time() : columns_.all());
     rows_in_file_ = 0;
     for (Row* row : {&row_, &ahead_}) {
       row->action.resize(std::ssize(columns_.actions));
@@ -185,18 +156,26 @@ class Log::Reader {
     }
   }
 
+  /// A pass before the first, if there are times: what step is usual.
+  void read_clock() {
+    start(Pass::clock);
+    while (fetch()) continue;
+    clock_.settle();
+  }
+
   /// The first pass: counts, checks every cell, finds the actions' bounds or choices.
   void survey() {
-    start();
+    start(Pass::survey);
+    LogHabits habits(names_);
     double first_reward = 0.0;
-    bool varies = false, terminates = false, ended = true;
-    while (fetch(false)) {
+    bool varies = false, terminates = false;
+    while (fetch()) {
       if (rows_ == 0) first_reward = ahead_.reward;
       varies = varies || ahead_.reward != first_reward;
       terminates = terminates || ahead_.end == EpisodeEnd::terminated;
-      if (ended || ahead_.starts) ++episodes_;
-      ended = ahead_.end != EpisodeEnd::none;
+      if (ahead_.begins) ++episodes_;
       ++rows_;
+      if (!ahead_.added) habits.add(surveyed_);
     }
     const std::string path = files_[0].string();
     require(rows_ >= options_.minimum_rows, "'{}': the log has {} rows, at least {} are needed",
@@ -206,26 +185,70 @@ class Log::Reader {
             shown(options_.reward), first_reward);
     actions_->settle();
     observations_->settle();
+    add_notes(table_->notes());
+    note_time();
+    add_notes(habits.notes());
+  }
+
+  void add_notes(const std::vector<std::string>& notes) {
+    for (const std::string& note : notes) {
+      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+    }
+  }
+
+  void note_time() {
+    if (gaps_ > 0) {
+      notes_.push_back(fmt::format(
+          "{} gap{} of more than 1.5 usual steps of {:.6g}{}: what follows one is a record by "
+          "itself",
+          gaps_, gaps_ == 1 ? "" : "s", clock_.usual_step(), clock_.dates() ? " s" : ""));
+    }
+    if (lost_ > 0 && columns_.says_episodes()) {
+      notes_.push_back(
+          fmt::format("the last reward of {} episode{} not terminated is left out: "
+                      "what was seen with it is not in the log",
+                      lost_, lost_ == 1 ? "" : "s"));
+    }
   }
 
   /// Reads the next row into ahead_, or surveys its actions and observations as long as it is not
   /// settled what they are; false after the last.
-  bool fetch(bool settled) {
+  bool fetch() {
+    if (owed_) {
+      add_row();
+      return true;
+    }
     while (!table_->next()) {
       require(rows_in_file_ > 0, "'{}': the log is empty: it has no rows", table_path_.string());
       if (file_ + 1 == files_.size()) return false;
+      if (pass_ == Pass::survey) add_notes(table_->notes());
       ++file_;
       open();
     }
     const Table& table = *table_;
-    ahead_.starts = rows_in_file_ == 0;
-    ++rows_in_file_;
+    read_ends(table);
+    if (pass_ == Pass::clock) return true;
     ahead_.reward = table.number(columns_.reward);
-    if (settled) {
-      observations_->read(table, columns_.observations, ahead_.observation);
-    } else {
-      observations_->survey(table, columns_.observations);
+    const bool acts = ahead_.end != EpisodeEnd::terminated || options_.reward_next;
+    if (options_.reward_next) move_reward();
+    if (pass_ == Pass::reading) {
+      observations_->read(table, columns_.observations, ahead_.begins, ahead_.observation);
+      actions_->read(table, columns_.actions, !acts, ahead_.action);
+      return true;
     }
+    observations_->survey(table, columns_.observations, surveyed_.observations);
+    surveyed_.actions.setZero(std::ssize(columns_.actions));
+    if (acts) actions_->survey(table, columns_.actions, surveyed_.actions);
+    surveyed_.reward = ahead_.reward;
+    surveyed_.begins = ahead_.begins;
+    surveyed_.acts = acts;
+    return true;
+  }
+
+  /// Whether the row begins or ends an episode.
+  void read_ends(const Table& table) {
+    ahead_.starts = rows_in_file_++ == 0;
+    ahead_.added = false;
     const bool terminated = columns_.terminated && table.flag(*columns_.terminated);
     const bool truncated = columns_.truncated && table.flag(*columns_.truncated);
     ahead_.end = terminated  ? EpisodeEnd::terminated
@@ -239,12 +262,48 @@ class Log::Reader {
         episode_ = episode;
       }
     }
-    if (settled) {
-      actions_->read(table, columns_.actions, terminated, ahead_.action);
-    } else if (!terminated) {
-      actions_->survey(table, columns_.actions);
+    const bool begins = ahead_.starts || ended_;
+    const bool gap = read_time(table, begins);
+    ahead_.starts = ahead_.starts || gap;
+    ahead_.begins = begins || gap;
+    ahead_.cut = gap || !columns_.says_episodes();
+    ended_ = ahead_.end != EpisodeEnd::none;
+  }
+
+  /// Whether rows are missing before this one.
+  bool read_time(const Table& table, bool begins) {
+    if (!columns_.time) return false;
+    if (pass_ == Pass::clock) {
+      clock_.survey(table, *columns_.time, begins);
+      return false;
     }
-    return true;
+    const bool gap = clock_.gap_before(table, *columns_.time, begins);
+    if (gap && pass_ == Pass::survey) ++gaps_;
+    return gap;
+  }
+
+  /// The reward of the action before comes to this row, its own goes to the next one.
+  void move_reward() {
+    const double before = std::exchange(earned_, ahead_.reward);
+    if (!ahead_.begins) {
+      ahead_.reward = before;
+    } else {
+      if (!ahead_.cut) ahead_.reward = 0.0;
+      if (pass_ == Pass::survey && rows_ > 0 && !last_terminated_ && before != 0.0) ++lost_;
+    }
+    last_terminated_ = owed_ = ahead_.end == EpisodeEnd::terminated;
+    if (owed_) ahead_.end = EpisodeEnd::none;
+  }
+
+  /// The row for the reward of an action that ended the process, with what was seen last.
+  void add_row() {
+    owed_ = false;
+    ahead_.reward = earned_;
+    ahead_.action.setZero();
+    ahead_.observation = row_.observation;
+    ahead_.end = EpisodeEnd::terminated;
+    ahead_.starts = ahead_.begins = false;
+    ahead_.added = true;
   }
 
   LogOptions options_;
@@ -253,23 +312,33 @@ class Log::Reader {
   LogNames names_;
   std::optional<LogActions> actions_;
   std::optional<LogObservations> observations_;
+  std::vector<std::string> notes_;
   Index rows_ = 0;
   Index episodes_ = 0;
+  Index gaps_ = 0;  // in time
+  Index lost_ = 0;  // rewards that no row is there for
 
+  Pass pass_ = Pass::survey;
   std::size_t file_ = 0;
   std::filesystem::path table_path_;
   std::unique_ptr<Table> table_;
   LogColumns columns_;
+  LogClock clock_;
   Index rows_in_file_ = 0;
   std::string episode_;
+  bool ended_ = true;    // the row before ended an episode, or there is none
+  double earned_ = 0.0;  // by the action of the row before
+  bool owed_ = false;    // a row for it
+  bool last_terminated_ = false;
   Row row_, ahead_;
+  SurveyedRow surveyed_;
   bool has_ahead_ = false;
   bool started_ = false;
   Index passed_ = 0;
 };
 
 Log::Log(const std::vector<std::string>& files, const LogOptions& options)
-    : reader_(std::make_unique<Reader>(expand_patterns(files), open_table, options)) {}
+    : reader_(std::make_unique<Reader>(find_files(files), file_opener(), options)) {}
 Log::Log(std::vector<LogColumn> columns, const std::string& name, const LogOptions& options)
     : reader_(std::make_unique<Reader>(
           std::vector<std::filesystem::path>{name},
@@ -287,8 +356,9 @@ const std::vector<std::string>& Log::choice_labels() const { return reader_->cho
 const std::vector<std::filesystem::path>& Log::files() const { return reader_->files(); }
 Index Log::rows() const { return reader_->rows(); }
 Index Log::episodes() const { return reader_->episodes(); }
+const std::vector<std::string>& Log::notes() const { return reader_->notes(); }
 
-std::optional<bool> Log::cut_out() const { return !reader_->says_episodes(); }
+std::optional<bool> Log::cut_out() const { return reader_->cut_out(); }
 void Log::rewind() { reader_->rewind(); }
 bool Log::next(Trajectory& chunk) { return reader_->next(chunk); }
 

@@ -72,26 +72,27 @@ int LogActions::choice(const Table& row, std::size_t column, const Table::Cell& 
   return found == texts_.end() ? -1 : found->second;
 }
 
-void LogActions::survey(const Table& row, const std::vector<std::size_t>& columns) {
+void LogActions::survey(const Table& row, const std::vector<std::size_t>& columns, VectorXd& seen) {
   ++surveyed_;
+  seen.resize(std::ssize(columns));
   if (!labels_.empty()) {
-    VectorXd unused(1);
-    read(row, columns, false, unused);
+    read(row, columns, false, seen);
     return;
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Table::Cell cell = row.cell(columns[i]);
     const bool text = cell.kind == Table::Cell::Kind::text;
-    if (may_be_discrete_) survey_choice(row, columns[i], cell);
+    const auto k = static_cast<Index>(i);
+    if (may_be_discrete_) seen[k] = survey_choice(row, columns[i], cell);
     if (text && may_be_discrete_) continue;
     const double value = bounded(row, columns[i], i);
-    const auto k = static_cast<Index>(i);
+    seen[k] = value;
     least_[k] = std::min(least_[k], value);
     greatest_[k] = std::max(greatest_[k], value);
   }
 }
 
-void LogActions::survey_choice(const Table& row, std::size_t column, const Table::Cell& cell) {
+int LogActions::survey_choice(const Table& row, std::size_t column, const Table::Cell& cell) {
   using Kind = Table::Cell::Kind;
   if (cell.kind != Kind::text && cell.kind != Kind::number) row.refuse(column, cell.kind);
   const bool text = cell.kind == Kind::text;
@@ -104,8 +105,11 @@ void LogActions::survey_choice(const Table& row, std::size_t column, const Table
         text ? first_number_ : first_text_));
   }
   const bool forced = options_.action_kind == LogOptions::ActionKind::discrete;
+  int which = 0;
   if (text) {
-    if (texts_.find(row.text(column)) == texts_.end()) texts_.emplace(row.text(column), 0);
+    const auto found = texts_.find(row.text(column));
+    which = found == texts_.end() ? static_cast<int>(texts_.size()) : found->second;
+    if (found == texts_.end()) texts_.emplace(row.text(column), which);
   } else if (forced || cell.value == std::floor(cell.value)) {
     // A map already over the limit needs no more: the answer is known.
     if (numbers_.size() <= kChoiceLimit) numbers_.emplace(cell.value, 0);
@@ -120,6 +124,7 @@ void LogActions::survey_choice(const Table& row, std::size_t column, const Table
   }
   // Not so few as choices would be. Text later on is then refused as text.
   if (many) may_be_discrete_ = false;
+  return which;
 }
 
 double LogActions::bounded(const Table& row, std::size_t column, std::size_t i) const {

@@ -22,8 +22,9 @@ class LogActions {
   LogActions(const LogOptions& options, std::vector<std::string> names);
 
   /// Looks at the row's actions. Throws Error, naming row and column, for numbers mixed with text,
-  /// or what is outside the bounds or choices given.
-  void survey(const Table& row, const std::vector<std::size_t>& columns);
+  /// or what is outside the bounds or choices given. Writes what was found to `seen`: the number,
+  /// or which of the labels it is.
+  void survey(const Table& row, const std::vector<std::size_t>& columns, Eigen::VectorXd& seen);
   /// Decides. Throws Error if no action was surveyed, or one never changes.
   void settle();
 
@@ -39,7 +40,8 @@ class LogActions {
   void set_choices(std::vector<std::string> labels);
   /// The choice in a cell, or −1.
   int choice(const Table& row, std::size_t column, const Table::Cell& cell) const;
-  void survey_choice(const Table& row, std::size_t column, const Table::Cell& cell);
+  /// Which of the labels it is, if it is one.
+  int survey_choice(const Table& row, std::size_t column, const Table::Cell& cell);
   double bounded(const Table& row, std::size_t column, std::size_t i) const;
 
   LogOptions options_;

@@ -107,5 +107,56 @@ TEST_F(LogLabels, AModelReadsTheSameLogAgain) {
   EXPECT_EQ(again.trajectory.observations().colwise().sum(), Eigen::RowVectorXd::Ones(200));
 }
 
+TEST_F(LogLabels, WhatIsMissingIsHeldAndSaid) {
+  const std::string text =
+      "x,y,reward,action,episode\n1,5,0,0.5,a\n,5.5,1,1,a\nNA,6,2,0.5,a\n4,6,3,1,a\n"
+      "nan,7,4,0.5,b\nnull,8,5,1,b\n";
+  const LoadedLog log =
+      read_log(csv(text), {.missing = LogOptions::Missing::hold, .chunk_rows = 2});
+  EXPECT_EQ(log.spec.observation_names, (Names{"x", "x=missing", "y"}));
+  Eigen::MatrixXd seen(3, 6);
+  seen << 1, 1, 1, 4, 2.5, 2.5,  // at the first row of an episode the mean
+      0, 1, 1, 0, 1, 1,          //
+      5, 5.5, 6, 6, 7, 8;
+  EXPECT_EQ(log.trajectory.observations(), seen);
+  expect_refused(text, {}, "row 2 (line 3)", "'x'", "the cell is empty", "--missing hold");
+  expect_refused("x,reward,action\n1,0,0.5\nNA,1,1\n", {}, "row 2", "'NA' is not a number",
+                 "--missing hold");
+  const LogOptions hold{.missing = LogOptions::Missing::hold};
+  expect_refused("x,reward,action\n,0,0.5\n,1,1\n", hold, "'x' is missing in every row");
+  expect_refused("x,reward,action\n1,,0.5\n2,1,1\n", hold, "'reward'", "empty");
+  expect_refused("x,reward,action\n1,1,\n2,1,1\n", hold, "'action'", "empty");
+  expect_refused("x,reward,action\ninf,1,0.5\n2,1,1\n", hold, "'x'", "not finite");
+}
+
+TEST_F(LogLabels, AMissingLabelIsALabel) {
+  const LogOptions hold{.missing = LogOptions::Missing::hold};
+  const std::string text = "sound,reward,action\n,0,0.5\nleft,1,1\nNA,2,0.5\nright,3,1\nleft,4,1\n";
+  const LoadedLog log = read_log(csv(text), hold);
+  EXPECT_EQ(log.spec.observation_names, (Names{"sound=left", "sound=missing", "sound=right"}));
+  Eigen::MatrixXd seen(3, 5);
+  seen << 0, 1, 0, 0, 1,  //
+      1, 0, 1, 0, 0,      //
+      0, 0, 0, 1, 0;
+  EXPECT_EQ(log.trajectory.observations(), seen);
+  // Read as it was: the same channels.
+  const LogOptions named = LogOptions::of(log.spec);
+  EXPECT_EQ(named.missing, LogOptions::Missing::hold);
+  EXPECT_EQ(read_log(csv(text), named).trajectory.observations(), seen);
+}
+
+TEST_F(LogLabels, AModelReadsWhatMayBeMissing) {
+  LogOptions of;
+  of.observations = Names{"x", "x=missing", "y"};
+  of.missing = LogOptions::Missing::hold;
+  const LoadedLog whole = read_log(csv("y,x,reward,action\n1,2,0,0.5\n3,4,1,1\n"), of);
+  EXPECT_EQ(whole.spec.observation_names, *of.observations);
+  EXPECT_EQ(whole.trajectory.observations(),
+            (Eigen::MatrixXd(3, 2) << 2, 4, 0, 0, 1, 3).finished());
+  const LoadedLog none = read_log(csv("y,x,reward,action\n1,,0,0.5\n3,4,1,1\n"), of);
+  EXPECT_EQ(none.trajectory.observations(), (Eigen::MatrixXd(3, 2) << 4, 4, 1, 0, 1, 3).finished());
+  expect_refused("y,x,reward,action\n1,2,0,0.5\n,4,1,1\n", of, "row 2", "'y'", "'y=missing'");
+}
+
 }  // namespace
 }  // namespace waggle

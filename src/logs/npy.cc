@@ -15,6 +15,7 @@ namespace waggle {
 namespace {
 
 constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 24;  // of all lanes, if a row is not more
 constexpr std::size_t kLaneLimit = 1024;  // streams at a time: each holds an inflater in an archive
 
 /// The bytes of one array's file from somewhere on.
@@ -151,7 +152,7 @@ Array describe(const ArrayStore& store, std::size_t member, std::uint64_t size, 
   const std::uint64_t found = size - array.header.data_offset;
   require(found == array.header.data_size(),
           "{}: {} bytes of numbers, but its header says {} rows of {}: the file is {}", array.name,
-          found, array.header.rows, array.header.width * array.header.item_size,
+          found, array.header.rows, array.header.row_size,
           found < array.header.data_size() ? "truncated" : "too long");
   return array;
 }
@@ -162,13 +163,9 @@ class NpyTable final : public Table {
            std::vector<Array> arrays)
       : path_(path.string()), store_(std::move(store)), arrays_(std::move(arrays)) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
-      const std::size_t first = columns_.size();
-      append_channel_names(arrays_[a].column, arrays_[a].header.width, columns_);
-      require(columns_.size() <= kMaximumColumns, "'{}': more than {} columns", path_,
-              kMaximumColumns);
-      while (places_.size() < columns_.size()) {
-        places_.push_back({a, places_.size() - first, 0, 0});
-      }
+      std::vector<NpyField> none(1);  // of an unsound array: its name can be asked for
+      const std::vector<NpyField>& fields = arrays_[a].header.fields;
+      for (const NpyField& field : fields.empty() ? none : fields) add_columns(a, field);
     }
     require_column_names(columns_, path_);
   }
@@ -181,6 +178,8 @@ class NpyTable final : public Table {
     for (const std::size_t column : used_) {
       const Array& array = arrays_[places_[column].array];
       if (!array.problem.empty()) throw Error(array.problem);
+      require(places_[column].decode != nullptr, "{}: the field {} must be numbers", array.name,
+              shown(columns_[column]));
       if (first == nullptr) first = &array;
       require(array.header.rows == first->header.rows, "{}: {} rows, but {} has {}", array.name,
               array.header.rows, shown(first->column), first->header.rows);
@@ -194,6 +193,12 @@ class NpyTable final : public Table {
     row_ = 0;
     in_block_ = block_rows_ = 0;
     for (const std::size_t column : used_) open_lane(places_[column]);
+    std::size_t row_size = 1;
+    for (const Lane& lane : lanes_) row_size += lane.stride;
+    most_rows_ = std::clamp<std::size_t>(kBlockBytes / row_size, 1, kBlockRows);
+    for (Lane& lane : lanes_) {
+      lane.bytes.resize(lane.stride * std::min<std::uint64_t>(most_rows_, rows_));
+    }
   }
 
   bool next() override {
@@ -206,7 +211,7 @@ class NpyTable final : public Table {
   Cell cell(std::size_t column) const override {
     const Place& place = places_[column];
     const Lane& lane = lanes_[place.lane];
-    const double value = lane.decode(lane.bytes.data() + in_block_ * lane.stride + place.offset);
+    const double value = place.decode(lane.bytes.data() + in_block_ * lane.stride + place.offset);
     return {std::isfinite(value) ? Cell::Kind::number : Cell::Kind::not_finite, value};
   }
 
@@ -227,22 +232,34 @@ class NpyTable final : public Table {
     std::size_t column;  // the one it starts with
     std::size_t stride;
     bool last;  // in its array: nothing may follow
-    double (*decode)(const char*);
     std::vector<char> bytes;
   };
   struct Place {
     std::size_t array;
-    std::size_t column;  // of the array
-    std::size_t lane;
-    std::size_t offset;  // in a row of the lane, bytes
+    std::size_t column;             // of the field
+    std::size_t start;              // in a row of the array, bytes
+    double (*decode)(const char*);  // null: no number
+    std::size_t lane = 0;
+    std::size_t offset = 0;  // in a row of the lane, bytes
   };
+
+  void add_columns(std::size_t array, const NpyField& field) {
+    const bool records = arrays_[array].header.fields.size() > 1 || !field.name.empty();
+    if (records && field.name.empty()) return;  // padding
+    append_channel_names(records ? field.name : arrays_[array].column, field.width, columns_);
+    require(columns_.size() <= kMaximumNames, "'{}': more than {} columns", path_, kMaximumNames);
+    for (std::size_t i = 0; places_.size() < columns_.size(); ++i) {
+      places_.push_back({array, i, field.offset + i * field.item_size, field.decode});
+    }
+  }
 
   void open_lane(Place& place) {
     const Array& array = arrays_[place.array];
     const NpyHeader& header = array.header;
-    const bool by_column = header.fortran_order && header.width > 1;
+    const NpyField& all = header.fields.front();
+    const bool by_column = header.fortran_order && header.dimensions == 2 && all.width > 1;
     const std::size_t first = by_column ? place.column : 0;
-    place.offset = (place.column - first) * header.item_size;
+    place.offset = by_column ? 0 : place.start;
     const auto same = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
       return lane.array == place.array && lane.column == first;
     });
@@ -255,18 +272,16 @@ class NpyTable final : public Table {
               array.name,
               place.array,
               first,
-              by_column ? header.item_size : header.item_size * header.width,
-              !by_column || first + 1 == header.width,
-              header.decode,
+              by_column ? all.item_size : header.row_size,
+              !by_column || first + 1 == all.width,
               {}};
-    lane.bytes.resize(lane.stride * std::min<std::uint64_t>(kBlockRows, rows_));
-    lane.stream->skip(header.data_offset + first * header.rows * header.item_size);
+    lane.stream->skip(header.data_offset + first * header.rows * all.item_size);
     lanes_.push_back(std::move(lane));
   }
 
   void load() {
     in_block_ = 0;
-    block_rows_ = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockRows, rows_ - row_));
+    block_rows_ = static_cast<std::size_t>(std::min<std::uint64_t>(most_rows_, rows_ - row_));
     const bool final_block = row_ + block_rows_ == rows_;
     for (Lane& lane : lanes_) {
       const std::size_t wanted = block_rows_ * lane.stride;
@@ -291,6 +306,7 @@ class NpyTable final : public Table {
   std::uint64_t row_ = 0;  // how many have been passed
   std::size_t in_block_ = 0;
   std::size_t block_rows_ = 0;
+  std::size_t most_rows_ = kBlockRows;  // of a block
   mutable std::string text_;
 };
 

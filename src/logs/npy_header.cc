@@ -33,15 +33,15 @@ Decode decoder(bool swap) {
 }
 
 /// Sets how numbers of the dtype are read; false if it is none of those that can be.
-bool set_type(NpyHeader& header) {
-  const std::string& type = header.type;
+bool set_type(NpyField& field) {
+  const std::string& type = field.type;
   if (type.size() != 3) return false;
   const char order = type[0];
   if (order != '<' && order != '>' && order != '|' && order != '=') return false;
   constexpr bool little = std::endian::native == std::endian::little;
   const bool swap = (order == '<' && !little) || (order == '>' && little);
   const std::string_view kind = std::string_view(type).substr(1);
-  header.item_size = static_cast<std::size_t>(type[2] - '0');
+  field.item_size = static_cast<std::size_t>(type[2] - '0');
   const std::pair<std::string_view, Decode> known[] = {
       {"f8", decoder<double>(swap)},
       {"f4", decoder<float>(swap)},
@@ -56,9 +56,23 @@ bool set_type(NpyHeader& header) {
       {"b1", &decode_bool},
   };
   for (const auto& [code, function] : known) {
-    if (kind == code) header.decode = function;
+    if (kind == code) field.decode = function;
   }
-  return header.decode != nullptr;
+  return field.decode != nullptr;
+}
+
+/// Sets the size of what is no number: text (U has four bytes a letter), padding or a time, with
+/// its unit in brackets; false if it is nothing of the kind.
+bool set_size(NpyField& field) {
+  const std::string_view type = field.type;
+  if (type.size() < 3) return false;
+  const bool text = type[1] == 'U' || type[1] == 'S' || type[1] == 'V';
+  if (!text && type[1] != 'M' && type[1] != 'm') return false;
+  const char* const last = type.data() + type.size();
+  const auto [end, code] = std::from_chars(type.data() + 2, last, field.item_size);
+  if (type[1] == 'U') field.item_size *= 4;
+  return code == std::errc() && field.item_size >= 1 && field.item_size <= kNpyRowLimit &&
+         (text ? end == last : *end == '[' || end == last);
 }
 
 /// Reads the Python dictionary literal of a header, as far as numpy writes it.
@@ -128,14 +142,77 @@ std::uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
-void require_sizes(const NpyHeader& header, const std::string& name) {
-  require(header.width >= 1 && header.width <= kMaximumColumns,
-          "{}: a matrix of {} columns, must be 1 to {}", name, header.width, kMaximumColumns);
+void require_known(const NpyField& field, bool known, const std::string& name) {
+  require(
+      field.type.find('O') == std::string::npos,
+      "{}: an array of Python objects; reading it would run code, so it must be saved as numbers",
+      name);
+  require(known, "{}: numbers of type {}, must be f8, f4, i8 to i1, u8 to u1 or b1", name,
+          shown(field.type));
+}
+
+/// The fields of records: [('name', '<f8'), ('vector', '<f4', (3,)), …], where (title, name) may
+/// stand for the name. A field without one is padding.
+std::vector<NpyField> read_fields(LiteralReader& reader, const std::string& name) {
+  std::vector<NpyField> fields;
+  std::uint64_t offset = 0;
+  while (!reader.accept("]")) {
+    NpyField field;
+    reader.expect("(");
+    const bool titled = reader.accept("(");
+    field.name = reader.string();
+    if (titled) {
+      reader.expect(",");
+      field.name = reader.string();
+      reader.expect(")");
+    }
+    reader.expect(",");
+    require(!reader.accept("["), "{}: the field {} is a record itself; save it by itself", name,
+            shown(field.name));
+    field.type = reader.string();
+    if (reader.accept(",")) {
+      const std::vector<std::uint64_t> shape = reader.shape();
+      require(shape.size() <= 1, "{}: the field {} has {} dimensions, must be a number or a vector",
+              name, shown(field.name), shape.size());
+      if (!shape.empty()) field.width = shape[0];
+    }
+    reader.expect(")");
+    require_known(field, set_type(field) || set_size(field), name);
+    require(field.width >= 1 && field.width <= kMaximumNames,
+            "{}: the field {} has {} numbers, must have 1 to {}", name, shown(field.name),
+            field.width, kMaximumNames);
+    field.offset = offset;
+    offset += field.width * field.item_size;
+    require(offset <= kNpyRowLimit, "{}: records of more than {} bytes", name, kNpyRowLimit);
+    fields.push_back(std::move(field));
+    if (!reader.accept(",")) {
+      reader.expect("]");
+      break;
+    }
+  }
+  require(!fields.empty(), "{}: records without fields", name);
+  return fields;
+}
+
+void set_shape(NpyHeader& header, const std::vector<std::uint64_t>& shape, bool records,
+               const std::string& name) {
+  require(!records || shape.size() == 1,
+          "{}: records in an array of {} dimensions, must be a vector (rows are steps)", name,
+          shape.size());
+  require(shape.size() == 1 || shape.size() == 2,
+          "{}: an array of {} dimensions, must be a vector or a matrix (rows are steps)", name,
+          shape.size());
+  header.dimensions = static_cast<int>(shape.size());
+  header.rows = shape[0];
+  NpyField& last = header.fields.back();
+  if (shape.size() == 2) last.width = shape[1];
+  require(last.width >= 1 && last.width <= kMaximumNames,
+          "{}: a matrix of {} columns, must be 1 to {}", name, last.width, kMaximumNames);
+  header.row_size = last.offset + last.width * last.item_size;
   // Half the range, so that adding an offset cannot overflow either.
-  const std::uint64_t limit =
-      std::numeric_limits<std::uint64_t>::max() / 2 / header.width / header.item_size;
+  const std::uint64_t limit = std::numeric_limits<std::uint64_t>::max() / 2 / header.row_size;
   require(header.rows <= limit, "{}: {} rows of {} bytes are more than any file holds", name,
-          header.rows, header.width * header.item_size);
+          header.rows, header.row_size);
 }
 
 }  // namespace
@@ -158,16 +235,19 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& name) {
   header.data_offset = start + length;
   LiteralReader reader(bytes.substr(start, length), name);
   std::vector<std::uint64_t> shape;
-  bool has_type = false, has_order = false, has_shape = false;
+  bool records = false, has_order = false, has_shape = false;
   reader.expect("{");
   while (!reader.accept("}")) {
     const std::string key = reader.string();
     reader.expect(":");
     if (key == "descr") {
-      require(!reader.accept("["),
-              "{}: an array of records; save each field as an array of its own in an .npz", name);
-      header.type = reader.string();
-      has_type = true;
+      records = reader.accept("[");
+      if (records) {
+        header.fields = read_fields(reader, name);
+      } else {
+        header.fields.assign(1, NpyField{.name = "", .type = reader.string()});
+        require_known(header.fields[0], set_type(header.fields[0]), name);
+      }
     } else if (key == "fortran_order") {
       header.fortran_order = reader.boolean();
       has_order = true;
@@ -182,21 +262,9 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& name) {
       break;
     }
   }
-  require(has_type && has_order && has_shape, "{}: the header must have {}", name,
+  require(!header.fields.empty() && has_order && has_shape, "{}: the header must have {}", name,
           "'descr', 'fortran_order' and 'shape'");
-  require(
-      header.type.find('O') == std::string::npos,
-      "{}: an array of Python objects; reading it would run code, so it must be saved as numbers",
-      name);
-  require(set_type(header), "{}: numbers of type {}, must be f8, f4, i8 to i1, u8 to u1 or b1",
-          name, shown(header.type));
-  require(shape.size() == 1 || shape.size() == 2,
-          "{}: an array of {} dimensions, must be a vector or a matrix (rows are steps)", name,
-          shape.size());
-  header.dimensions = static_cast<int>(shape.size());
-  header.rows = shape[0];
-  if (shape.size() == 2) header.width = shape[1];
-  require_sizes(header, name);
+  set_shape(header, shape, records, name);
   return header;
 }
 

@@ -169,8 +169,22 @@ TEST(Npy, HostileFilesAreRefused) {
   refuse(npy_file(header("|O", "(1,)"), "12345678"), "Python objects");
   refuse(npy_file(header("<c16", "(1,)"), "12345678"), "'<c16'");
   refuse(npy_file(header("<U2", "(1,)"), "12345678"), "'<U2'");
-  refuse(npy_file("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", "12345678"),
-         "records");
+  const auto records = [](const std::string& fields, const std::string& shape = "(1,)") {
+    return npy_file("{'descr': [" + fields + "], 'fortran_order': False, 'shape': " + shape + ", }",
+                    "12345678");
+  };
+  refuse(records(""), "without fields");
+  refuse(records("('a', '<f8')", "(1, 1)"), "records", "2 dimensions");
+  refuse(records("('a', [('b', '<f8')])"), "'a' is a record itself");
+  refuse(records("('a', '|O')"), "Python objects");
+  refuse(records("('a', '<c8')"), "'<c8'");
+  refuse(records("('a', '<f4', (1, 2))"), "'a' has 2 dimensions");
+  refuse(records("('a', '<f8', (0,))"), "'a' has 0 numbers");
+  refuse(records("('a', '|V99999999999')"), "'|V99999999999'");
+  refuse(records("('a', '<f8', (1000000,)), ('b', '<f8', (1000000,)), ('c', '<f8', (1000000,))"),
+         "more than 16777216 bytes");
+  refuse(records("('a', '<f4')"), "too long");
+  refuse(records("('a' '<f8')"), "malformed");
   refuse(npy_file("{'descr': '<f8', 'shape': (1,), }", "12345678"), "must have");
   refuse(npy_file("{'descr': '<f8, }", "12345678"), "malformed");
   refuse(npy_file("{'descr'", "12345678"), "malformed");
@@ -180,6 +194,46 @@ TEST(Npy, HostileFilesAreRefused) {
   refuse(cut.substr(0, 40), "ends inside its header");
   cut[8 + 3] = '\x7F';  // a header of 2 GB
   refuse(cut, "a header of 21", "at most");
+}
+
+TEST(Npy, RecordsAreTheirFields) {
+  const TemporaryFolder folder;
+  // A double, two big-endian shorts, padding, text and a flag: 8 + 4 + 2 + 8 + 1 bytes.
+  const std::string fields =
+      "[('reward', '<f8'), (('a title', 'seen'), '>i2', (2,)), ('', '|V2'), ('name', '<U2'), "
+      "('on', '|b1'), ('when', '<M8[ns]')]";
+  std::string data;
+  Rows expected;
+  for (int k = 0; k < 700; ++k) {  // several blocks
+    data += bytes_of<double>({0.5 * k}) +
+            swapped<std::int16_t>(bytes_of<std::int16_t>(
+                {static_cast<std::int16_t>(k), static_cast<std::int16_t>(-k)})) +
+            "??abcdefgh" + (k % 2 == 0 ? '\1' : '\0') + "12345678";
+    expected.push_back({1.0 - k % 2, -1.0 * k, 0.5 * k, 1.0 * k});
+  }
+  const std::string content =
+      npy_file("{'descr': " + fields + ", 'fortran_order': False, 'shape': (700,), }", data);
+  const auto file = open_npy(folder.write("log.npy", content));
+  const std::vector<std::string> names = {"reward", "seen_0", "seen_1", "name", "on", "when"};
+  EXPECT_EQ(file->columns(), names);
+  ASSERT_TRUE(write_zip(folder.path("log.npz"), {{"any.npy", content}}, true));
+  const auto archive = open_npz(folder.path("log.npz"));
+  EXPECT_EQ(archive->columns(), names);
+  for (Table* table : {file.get(), archive.get()}) {
+    EXPECT_EQ(read(*table, {"on", "seen_1", "reward", "seen_0"}), expected);
+    expect_error([&] { read(*table, {"name"}); }, "log.np", "'name' must be numbers");
+    expect_error([&] { read(*table, {"when"}); }, "'when' must be numbers");
+  }
+}
+
+TEST(Npy, AMatrixMayBeVeryWide) {
+  const TemporaryFolder folder;
+  std::vector<float> numbers(3 * 200'000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  const auto table =
+      open_npy(folder.write("m.npy", npy_file(header("<f4", "(3, 200000)"), bytes_of(numbers))));
+  EXPECT_EQ(read(*table, {"m_199999", "m_0"}),
+            (Rows{{199'999, 0}, {399'999, 200'000}, {599'999, 400'000}}));
 }
 
 TEST(Npy, DamagedArchivesAreRefused) {

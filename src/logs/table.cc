@@ -14,6 +14,8 @@ namespace waggle {
 
 namespace {
 
+const std::filesystem::path kInside = std::filesystem::path("data") / "main_data.hdf5";
+
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -62,24 +64,29 @@ bool Table::flag(std::size_t column) const {
       fmt::format("{}: {} must be 0, 1, true or false", cell_name(column), shown(text(column))));
 }
 
+bool is_minari(const std::filesystem::path& path) {
+  const std::string extension = lower(path.extension().string());
+  std::error_code ignored;
+  return extension == ".hdf5" || extension == ".h5" ||
+         std::filesystem::exists(path / kInside, ignored);
+}
+
 std::unique_ptr<Table> open_table(const std::filesystem::path& path) {
   const std::string extension = lower(path.extension().string());
-  if (extension == ".csv") return open_csv(path);
+  if (extension == ".csv" || extension == ".tsv") return open_csv(path);
   if (extension == ".npy") return open_npy(path);
   if (extension == ".npz") return open_npz(path);
-  if (extension == ".hdf5" || extension == ".h5") return open_minari(path);
-  std::error_code ignored;
-  const std::filesystem::path inside = path / "data" / "main_data.hdf5";
-  if (std::filesystem::exists(inside, ignored)) return open_minari(inside);
-  throw Error(fmt::format(
-      "'{}': cannot tell the format of this log; its name must end in .csv, .npy, .npz, .hdf5 or "
-      ".h5, or be the folder of a Minari dataset",
-      path.string()));
+  if (is_minari(path)) return open_minari(extension.starts_with(".h") ? path : path / kInside);
+  throw Error(
+      fmt::format("'{}': cannot tell the format of this log; its name must end in .csv, .tsv, "
+                  ".npy, .npz, .hdf5 or "
+                  ".h5, or be the folder of a Minari dataset",
+                  path.string()));
 }
 
 void require_column_names(const std::vector<std::string>& names, const std::string& path) {
-  require(names.size() <= kMaximumColumns, "'{}': {} columns, must be at most {}", path,
-          names.size(), kMaximumColumns);
+  require(names.size() <= kMaximumNames, "'{}': {} columns, must be at most {}", path, names.size(),
+          kMaximumNames);
   std::unordered_set<std::string> seen;
   for (std::size_t i = 0; i < names.size(); ++i) {
     require(!names[i].empty(), "'{}': column {} of {} has no name", path, i + 1, names.size());

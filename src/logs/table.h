@@ -38,6 +38,8 @@ class Table {
   virtual std::string_view text(std::size_t column) const = 0;
   /// Where this row is, as a person would look for it: "'log.csv', row 4711 (line 4712)".
   virtual std::string row_name() const = 0;
+  /// What a person should know of how the rows passed so far were read.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   /// The cell as a number that can be learnt from. Throws Error, naming row and column, if it is
   /// none, not finite or too large.
@@ -53,12 +55,16 @@ class Table {
 /// Opens a file by its extension: .csv, .npy, .npz, .hdf5 or .h5 (Minari; also its folder). Throws
 /// Error for any other, or if the file is malformed as far as can be seen from its start.
 std::unique_ptr<Table> open_table(const std::filesystem::path& path);
+/// Whether it is Minari's, by its name.
+bool is_minari(const std::filesystem::path& path);
 
-/// Throws Error unless the names are distinct and not empty, and no more than a table may have.
+/// Throws Error unless the names are distinct and not empty, and no more than kMaximumNames.
 void require_column_names(const std::vector<std::string>& names, const std::string& path);
 
-/// More columns than any log has: a header that claims more is refused, not believed.
+/// More columns than anything is learnt from.
 constexpr std::size_t kMaximumColumns = 4096;
+/// More columns than any table has: a header that claims more is refused, not believed.
+constexpr std::size_t kMaximumNames = 1'000'000;
 
 /// The names of `width` channels: name_0, name_1, …; the name itself if there is only one.
 void append_channel_names(const std::string& name, std::size_t width,

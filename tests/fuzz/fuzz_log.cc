@@ -13,10 +13,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::filesystem::temp_directory_path() / ("waggle-fuzz-" + std::to_string(getpid()) + ".csv");
   unlink(link.c_str());
   if (symlink(file.path().c_str(), link.c_str()) != 0) return 0;
-  try {
-    waggle::Log log(link, {.chunk_rows = 3});
-    log.for_each_chunk([](const waggle::Trajectory&) {});
-  } catch (const waggle::Error&) {
+  // Once as it is, once with all that can be asked for; a log without the column t is soon refused.
+  const waggle::LogOptions all{.reward_next = true,
+                               .missing = waggle::LogOptions::Missing::hold,
+                               .time = "t",
+                               .chunk_rows = 3};
+  for (const waggle::LogOptions& options : {waggle::LogOptions{.chunk_rows = 3}, all}) {
+    try {
+      waggle::Log log(link, options);
+      log.for_each_chunk([](const waggle::Trajectory&) {});
+    } catch (const waggle::Error&) {
+    }
   }
   unlink(link.c_str());
   return 0;
