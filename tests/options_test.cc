@@ -275,6 +275,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<9, CollectOptions>("CollectOptions");
   expect_described<2, LearnOptions>("LearnOptions");
   expect_described<4, ScoreOptions>("ScoreOptions");
+  expect_described<2, WorthOptions>("WorthOptions");
   expect_described<5, EpisodeScoreOptions>("EpisodeScoreOptions");
   expect_described<2, LogEvaluationOptions>("LogEvaluationOptions");
   expect_described<4, ForecastOptions>("ForecastOptions");

@@ -231,6 +231,12 @@ void describe(Visitor& v, PredictiveOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, WorthOptions& o) {
+  v("level", o.level, "of the intervals");
+  v("least_support", o.least_support, "share of decisions that must lead where the log has been");
+}
+
+template <typename Visitor>
 void describe(Visitor& v, FitOptions& o) {
   v("sweeps", o.sweeps, "of policy iteration, at most; 0 only evaluates");
   v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
@@ -239,7 +245,7 @@ void describe(Visitor& v, FitOptions& o) {
   v("action_limit", o.action_limit, "bound of unbounded actions; none: taken from the experience");
   v("members", o.members, "independent networks whose values are averaged");
   v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
-  v("pessimism", o.pessimism, "standard errors taken off a value; none: 0, or by a short log");
+  v("pessimism", o.pessimism, "standard errors that an action counts for less than its value");
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is fitted");
   v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");

@@ -50,9 +50,8 @@ struct FitOptions {
   /// Find out how sure the value is: one more pass through the experience and n² numbers more.
   bool confidence = true;
   /// β ≥ 0: act, and iterate, on the value less β of its standard errors (Pessimism), so as not to
-  /// go where the experience has not been; needs `confidence`. Not given: 0, or, with `choose`, of
-  /// a short log, the one that is worth most by rows held out.
-  std::optional<double> pessimism = std::nullopt;
+  /// go where the experience has not been; needs `confidence`.
+  double pessimism = 0.0;
 
   /// Throws Error where a field is out of its range.
   void validate() const;

@@ -54,7 +54,12 @@ CPlan::CPlan(const Model& from, const ExportOptions& with, std::string files)
       half_width(exact && layout.action_size == 1
                      ? 0.5 * from.controller.smoothing() *
                            (from.controller.actions.upper[0] - from.controller.actions.lower[0])
-                     : 0.0) {}
+                     : 0.0) {
+  require(!from.controller.pessimism.any(),
+          "pessimism = {}: decisions that are held back cannot be exported; learn with a pessimism "
+          "of 0",
+          from.controller.pessimism.factor);
+}
 
 Index CPlan::remembered() const {
   return predictive != nullptr ? predictive->memory().size() : network.units();

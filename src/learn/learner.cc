@@ -124,12 +124,12 @@ class Learner {
     measure(experience);
     const RewardScale rewards =
         RewardScale::of(summary, *controller.reservoir, options.centre_rewards);
-    if (pessimism() > 0.0) {
+    if (options.pessimism > 0.0) {
       // How sure one can be is known of the policy that made the experience, before any other.
       keep(fit_value(*controller.reservoir, controller.layout, experience, result_.options.value,
                      rewards));
       result_.deviation_factor = deviation_factor(result_, experience);
-      controller.pessimism = pessimism_of(result_, pessimism());
+      controller.pessimism = pessimism_of(result_, options.pessimism);
     }
     const int final_sweeps = std::max(options.sweeps, options_.collect.final_sweeps);
     const int sweeps = last ? final_sweeps : options.sweeps;
@@ -216,7 +216,6 @@ class Learner {
 
  private:
   bool predictive() const { return options_.fit.predictive && !with_.reservoir; }
-  double pessimism() const { return options_.fit.pessimism.value_or(0.0); }
   /// Predictive states. Where the rounds have left too few fits to average, as a log always does,
   /// the last one's rows are fitted again with other random features.
   void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
@@ -230,7 +229,7 @@ class Learner {
       experience.keep();
       made = fitter_->fits();
     } while (made < fits && !stopped_);
-    if (last) result_.controller.pessimism = pessimism_of(result_, pessimism());
+    if (last) result_.controller.pessimism = pessimism_of(result_, options_.fit.pessimism);
     if (last && result_.predictions && !result_.predictions->any()) {
       result_.warnings.emplace_back(
           "nothing of the future is predicted better than by its mean: the controller may be "

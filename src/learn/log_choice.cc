@@ -115,6 +115,7 @@ std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectoryS
   LogChoice choice{.fitted = known.steps(), .judged = held_out.steps()};
   FitOptions tried = options;
   tried.choose = tried.confidence = false;
+  tried.pessimism = 0.0;  // of what a value foretells, it says nothing
   tried.predictive->averaged = 1;
   choice.predictive_unexplained = unexplained_with(tried);
   tried.predictive = std::nullopt;

@@ -70,12 +70,10 @@ void FitOptions::validate() const {
     require(*action_limit > 0.0 && std::isfinite(*action_limit),
             "action_limit = {}: must be positive and finite", *action_limit);
   }
-  if (pessimism) {
-    require(*pessimism >= 0.0 && std::isfinite(*pessimism),
-            "pessimism = {}: must be finite and not negative", *pessimism);
-    require(*pessimism == 0.0 || confidence,
-            "pessimism = {}: needs confidence, which is switched off", *pessimism);
-  }
+  require(pessimism >= 0.0 && std::isfinite(pessimism),
+          "pessimism = {}: must be finite and not negative", pessimism);
+  require(pessimism == 0.0 || confidence, "pessimism = {}: needs confidence, which is switched off",
+          pessimism);
   reservoir.validate();
   value.validate();
   if (predictive) predictive->validate();

@@ -212,7 +212,7 @@ void read_learning(const std::string& text, int version, Model& model) {
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
   model.controller.limits = options.fit.limits;
-  model.controller.pessimism.factor = options.fit.pessimism.value_or(0.0);
+  model.controller.pessimism.factor = options.fit.pessimism;
   if (collected) model.collected = options.collect;
 }
 
