@@ -82,8 +82,8 @@ inline ReservoirOptions reservoir_defaults() {
 }
 
 /// The tables whose fields may be given by their names alone.
-inline const std::vector<std::string> kLearnTables = {"value", "reservoir", "greedy",
-                                                      "limits", "exploration"};
+inline const std::vector<std::string> kLearnTables = {"value", "reservoir", "greedy", "limits",
+                                                      "exploration"};
 inline const std::vector<std::string> kSupervisedTables = {"reservoir"};
 
 template <typename Options>
