@@ -131,14 +131,14 @@ struct ActCommand {
   std::string format = "json";
   std::uint64_t seed = 0;
   bool resume = false;
-  bool unguarded = false;
   std::string fallback;
-  GuardOptions guard;
+  OptionFlags flags;
 
   void run() {
-    config.apply();
+    GuardOptions guard;
+    read_options(merge(config.apply(), flags), guard);
+    guard.validate();
     require(format == "json" || format == "csv", "--format {}: must be json or csv", format);
-    guard.hold = !unguarded;
     const Model model = load_model(file);
     ActLoop loop(model, seed, resume ? Start::training_ended : Start::fresh,
                  {.options = guard, .fallback = make_fallback(fallback, model), .tell = tell});
@@ -177,21 +177,12 @@ void add_act(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--resume", options->resume,
                     "start in the state where training ended, not in an episode's first");
-  command->add_flag("--no-guard", options->unguarded,
-                    "read numbers as they come, also beyond what was learnt from");
-  command
-      ->add_option("--margin", options->guard.margin,
-                   "how far beyond its range in the experience, in widths of it, a number is read "
-                   "as it is")
-      ->capture_default_str();
   command->add_option("--fallback", options->fallback,
                       "what acts where novelty is above the limit: hold (the last action), zero, "
                       "or another model");
-  command
-      ->add_option("--novelty-limit", options->guard.novelty_limit,
-                   "above which the fallback acts, until novelty was below it for 10 steps")
-      ->capture_default_str();
-  options->config.add(*command);
+  options->flags.add(*command, GuardOptions{}, "", "What it reads and where it may not act");
+  options->flags.add(*command, ErrorWatchOptions{}, "watch", "How its Bellman errors are watched");
+  options->config.add(*command, &options->flags);
   command->footer(
       "In:   {\"reward\": 1.2, \"observation\": [20.5, 3]}, or every channel by its name:\n"
       "      {\"nectar\": 1.2}; {\"reset\": true} starts an episode; \"applied\": 0.03 beside "

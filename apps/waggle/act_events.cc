@@ -1,5 +1,6 @@
 #include "act_events.h"
 
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -111,7 +112,11 @@ void ActEvents::look_at_alarm() {
 
 std::string ActEvents::json() const {
   std::string text;
-  if (policy_.novelty()) text += fmt::format(",\"novelty\":{}", *policy_.novelty());
+  if (policy_.novelty()) {
+    // JSON has no infinity, which a reservoir that runs away comes to.
+    text += std::isfinite(*policy_.novelty()) ? fmt::format(",\"novelty\":{}", *policy_.novelty())
+                                              : ",\"novelty\":null";
+  }
   const auto list = [&](const char* key, auto&& has) {
     nlohmann::json names = nlohmann::json::array();
     for (Index i = 0; i < policy_.inputs().channels(); ++i) {

@@ -24,12 +24,12 @@ struct GuardOptions {
   bool hold = true;
   /// ≥ 0: how far beyond its range in the experience, in widths of that, a channel is still taken
   /// as it is.
-  double margin = 0.0;
+  double margin = 0.1;
   /// ≥ 2: a value that stays the same for so many steps, and for twice as many as it ever did in
   /// the experience, is stuck.
   Eigen::Index stuck_steps = 10;
   /// > 0: the novelty above which the fallback acts, if there is one.
-  double novelty_limit = 3.0;
+  double novelty_limit = 2.0;
   /// ≥ 1: how many steps, one after the other, novelty has to stay below that limit before the
   /// controller acts again.
   Eigen::Index calm_steps = 10;

@@ -68,6 +68,8 @@ class Loop {
 double lowest(Index channel) { return market_case().model.ranges.minimum[channel * 2]; }
 double highest(Index channel) { return market_case().model.ranges.maximum[channel * 2]; }
 
+const GuardOptions kExact{.margin = 0.0};
+
 /// The same if it read the reward, too.
 Model with_reward() {
   Model model = market_case().model;
@@ -76,7 +78,7 @@ Model with_reward() {
 }
 
 TEST(InputGuard, HoldsAtTheEndsOfTheRangeAndCounts) {
-  InputGuard guard(with_reward());
+  InputGuard guard(with_reward(), kExact);
   EXPECT_EQ(guard.low(1), lowest(1));
   EXPECT_EQ(guard.high(0), highest(0));
   Percept inside = seen(-1.5, 0.25);
@@ -122,7 +124,7 @@ TEST(InputGuard, HoldsAtTheEndsOfTheRangeAndCounts) {
 }
 
 TEST(InputGuard, WhatIsMissingIsHeldAtTheLastValueRead) {
-  InputGuard guard(market_case().model);
+  InputGuard guard(market_case().model, kExact);
   Percept first = seen(-1.0, kNaN);
   guard.hold(first);
   EXPECT_EQ(first.observation[0], market_case().model.ranges.mean[2]);
@@ -149,7 +151,7 @@ TEST(InputGuard, WhatIsMissingIsHeldAtTheLastValueRead) {
 }
 
 TEST(InputGuard, NoticesWhatStaysTheSameForLongerThanItEverDid) {
-  InputGuard guard(with_reward());
+  InputGuard guard(with_reward(), kExact);
   EXPECT_EQ(market_case().model.usual->longest_runs, VectorXd::Ones(2));
   EXPECT_EQ(guard.stuck_after(1), 10);
   const auto stuck_at = [&](int steps, double value) {
@@ -208,7 +210,7 @@ TEST(GuardedPolicy, ASpikeDoesNotSpoilWhatComesAfterIt) {
     }
     return loop.policy.value();
   };
-  Loop plain, end, spiked, bare({.hold = false});
+  Loop plain(kExact), end(kExact), spiked(kExact), bare({.hold = false});
   const double usual = value_after(plain, 0.1);
   const double guarded = value_after(spiked, 1e6);
   EXPECT_EQ(guarded, value_after(end, highest(1)));
