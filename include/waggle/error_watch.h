@@ -11,9 +11,9 @@ struct ErrorWatchOptions {
   /// other are not independent.
   Eigen::Index block = 25;
   /// ≥ 2: blocks at the beginning that say what is usual at work.
-  Eigen::Index settling = 80;
-  double allowance = 0.75;  ///< κ > 0: deviations above the mean that are not looked at
-  double threshold = 12.0;  ///< h > 0: where an alarm begins
+  Eigen::Index settling = 200;
+  double allowance = 0.6;   ///< κ > 0: deviations above the mean that are not looked at
+  double threshold = 10.0;  ///< h > 0: where an alarm begins
   /// > 1: how many times as large as in training the mean square may be while it settles.
   double largest_ratio = 10.0;
 
@@ -28,9 +28,9 @@ struct ErrorWatchOptions {
 ///
 /// The errors of a policy at work are not those of its fit: it goes elsewhere than its experience
 /// did. So μ and σ, the mean and the deviation of m_b, are measured on the first blocks at work;
-/// those are held against training's mean square instead, and are an alarm themselves if they are
-/// largest_ratio times as large. An alarm is over when S is back at 0. Squares count up to 20 μ, so
-/// that no single error is an alarm.
+/// those are held against training's mean square instead, and are an alarm themselves if, from the
+/// twentieth on, they are largest_ratio times as large. An alarm is over when S is back at 0.
+/// Squares count up to 20 μ, so that no single error is an alarm.
 class ErrorWatch {
  public:
   /// `usual` is the root mean square error of training; 0 if it is not known. Throws Error for bad

@@ -12,6 +12,7 @@ using Eigen::Index;
 namespace {
 
 constexpr double kLargestSquare = 20.0;  // in units of the mean
+constexpr Index kEnoughBlocks = 20;      // to be held against training
 constexpr double kDeepestAlarm = 2.0;    // S is kept below this times the threshold
 
 }  // namespace
@@ -56,8 +57,9 @@ void ErrorWatch::add_block(double mean) {
     const double off = mean - mean_;
     mean_ += off / static_cast<double>(blocks_);
     squares_ += off * (mean - mean_);
-    const bool far_above = usual_square_ > 0.0 && mean_ > options_.largest_ratio * usual_square_;
-    if (!settling() && far_above) begin_alarm();
+    const bool enough = blocks_ >= std::min(options_.settling, kEnoughBlocks);
+    const bool known = usual_square_ > 0.0 && enough;
+    if (known && mean_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
     return;
   }
   const double unit = deviation();

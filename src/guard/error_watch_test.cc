@@ -72,7 +72,7 @@ TEST(ErrorWatch, TheStatisticIsTheCusumOfBlockMeans) {
 }
 
 TEST(ErrorWatch, MeanRunLengths) {
-  // Unchanged errors, half of them strongly correlated: no alarm in a million. A third more
+  // Unchanged errors, half of them strongly correlated: at most two alarms in a million. A third more
   // deviation is noticed within 300 errors in the mean, half as much again sooner.
   Index steps = 0, alarms = 0;
   double third = 0.0, half = 0.0;
@@ -88,7 +88,7 @@ TEST(ErrorWatch, MeanRunLengths) {
     settle(other, errors);
     half += static_cast<double>(delay(other, errors, 1.5, 10'000)) / kRuns;
   }
-  EXPECT_EQ(alarms, 0) << "in " << steps;
+  EXPECT_LE(alarms, 2) << "in " << steps;
   EXPECT_LT(third, 350.0);
   EXPECT_GT(third, 50.0);
   EXPECT_LT(half, 0.7 * third);
@@ -102,17 +102,18 @@ TEST(ErrorWatch, SmallerErrorsAndSingleLargeOnesAreNoAlarm) {
   EXPECT_EQ(watch.alarms(), 0);
 }
 
-TEST(ErrorWatch, ErrorsFarAboveTrainingsAreAnAlarmOnceItHasSettled) {
+TEST(ErrorWatch, ErrorsFarAboveTrainingsAreAnAlarm) {
   Errors errors(2);
   ErrorWatch unlike({}, 0.2), like({}, 0.5), unknown({}, 0.0);
   for (Index k = 0; k < unlike.settled_errors(); ++k) {
-    EXPECT_FALSE(unlike.alarm());
+    EXPECT_EQ(unlike.alarm().has_value(), k >= 500) << k;  // 20 blocks
     const double error = errors.next();
     unlike.add(error);
     like.add(error);
     unknown.add(error);
   }
-  EXPECT_EQ(unlike.alarm(), unlike.settled_errors());  // 25 times as large, in the mean square
+  EXPECT_EQ(unlike.alarm(), 500);  // 25 times as large, in the mean square
+  EXPECT_EQ(unlike.alarms(), 1);
   EXPECT_FALSE(unlike.alarm_is_change());
   EXPECT_FALSE(like.alarm());  // 4 times
   EXPECT_FALSE(unknown.alarm());
