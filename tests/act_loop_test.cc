@@ -47,9 +47,10 @@ const Model& small_model() {
 
 const std::vector<std::string> kJsonLines = {
     "{\"reward\":0.5,\"o\":0.25,\"mode\":\"on\"}",
-    "{\"reward\":NaN,\"observation\":[-Infinity,1,0],\"applied\":0.125}",
+    "{\"reward\":NaN,\"observation\":[-Infinity,1,0]}",
     "{\"reset\":true,\"reward\":1e300,\"o\":-1e300,\"mode=on\":0,\"mode=off\":1}",
     "{\"reset\":true}"};
+const std::string kApplied = "{\"reward\":0.5,\"o\":0.25,\"mode\":\"off\",\"applied\":0.125}";
 const std::vector<std::string> kCsvLines = {"0.5,0.25,1,0", "nan,-inf,1e300,-1e300", "reset"};
 
 /// A line with some damage, often none.
@@ -78,9 +79,11 @@ TEST(ActLoop, EveryLineHasAnAnswerThatIsOne) {
   for (const bool hold : {true, false}) {
     app::ActLoop loop = loop_with(hold, hold);
     Index answered = 0, refused = 0;
+    std::vector<std::string> lines = kJsonLines;
+    if (!hold) lines.push_back(kApplied);
     for (std::uint64_t k = 0; k < 8000; ++k) {
       Draws draws = Random(3).at(Purpose::environment, k);
-      const std::string line = damaged(kJsonLines, draws);
+      const std::string line = damaged(lines, draws);
       const nlohmann::json answer = nlohmann::json::parse(loop.answer_json(line), nullptr, false);
       ASSERT_TRUE(answer.is_object()) << line;
       if (answer.contains("error")) {
@@ -112,7 +115,7 @@ TEST(ActLoop, EveryRowHasAnAnswerThatIsOne) {
     ASSERT_EQ(std::count(answer.begin(), answer.end(), ','), 4) << answer;
     ++answered;
   }
-  EXPECT_GT(answered, 2000);
+  EXPECT_GT(answered, 1000);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(GuardCli, SpikesAreReadAsTheEndOfTheRangeAndTold) {
     EXPECT_GT(said.answers[i]["novelty"], 0.0);
   }
   // At once, the first time, and all of them at the end.
-  EXPECT_EQ(count(said.err, "step 2: nectar = 1000000 is beyond the -0."), 1) << said.err;
+  EXPECT_EQ(count(said.err, "step 2: nectar = 1000000 is beyond the 0."), 1) << said.err;
   EXPECT_EQ(count(said.err, "is beyond"), 1) << said.err;
   expect_parts(said.err, {"waggle: 7 steps; beyond what was learnt from: nectar 4 steps"});
 

@@ -1,5 +1,6 @@
 #include "act_events.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -55,16 +56,18 @@ void ActEvents::look_at(Index channel, double value) {
   const Index step = policy_.steps();
   const std::string shown = printable(name(channel));
   if (first(InputFault::beyond)) {
-    tell_(
-        fmt::format("step {}: {} = {} is beyond the {:.4g} to {:.4g} that was learnt from: it is "
-                    "held there, and counted from now on",
-                    step, shown, value, inputs.low(channel), inputs.high(channel)));
+    const Index measured = channel == 0 ? 0 : channel + model_.environment.actions.size();
+    const double read = std::clamp(value, inputs.low(channel), inputs.high(channel));
+    tell_(fmt::format(
+        "step {}: {} = {} is beyond the {:.4g} to {:.4g} that was learnt from{}; it is counted "
+        "from now on",
+        step, shown, value, model_.ranges.minimum[measured], model_.ranges.maximum[measured],
+        policy_.options().hold ? fmt::format(": {:.4g} is read instead", read) : ""));
   }
   if (first(InputFault::missing)) {
-    tell_(
-        fmt::format("step {}: {} is no number: its last value is held, and it is counted from "
-                    "now on",
-                    step, shown));
+    tell_(fmt::format(
+        "step {}: {} is no number: its last value is read instead; it is counted from now on", step,
+        shown));
   }
   // It stays so for some steps, of which this is the first.
   if (first(InputFault::stuck) && inputs.run(channel) == inputs.stuck_after(channel)) {

@@ -29,6 +29,8 @@ class ActLoop {
 
   /// `model` must outlive the loop.
   ActLoop(const Model& model, std::uint64_t seed, Start start, Guard guard);
+  ActLoop(const ActLoop&) = delete;  // its parts know each other
+  ActLoop& operator=(const ActLoop&) = delete;
 
   std::string answer_json(const std::string& line);
   std::string answer_csv(const std::string& line);

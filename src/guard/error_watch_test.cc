@@ -72,8 +72,8 @@ TEST(ErrorWatch, TheStatisticIsTheCusumOfBlockMeans) {
 }
 
 TEST(ErrorWatch, MeanRunLengths) {
-  // Unchanged errors, half of them strongly correlated: at most two alarms in a million. A third more
-  // deviation is noticed within 300 errors in the mean, half as much again sooner.
+  // Unchanged errors, half of them strongly correlated: at most two alarms in a million. A third
+  // more deviation is noticed within 300 errors in the mean, half as much again sooner.
   Index steps = 0, alarms = 0;
   double third = 0.0, half = 0.0;
   constexpr int kRuns = 20;

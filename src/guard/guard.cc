@@ -173,6 +173,8 @@ void GuardedPolicy::fall_back(Draws draws, Ref<VectorXd> action) {
   other_ = action;
   fallback_->act(percept_, draws, other_);
   if (falling_back_) {
+    const ActionSpace& space = model_.environment.actions;
+    if (!space.is_discrete()) other_ = other_.cwiseMax(space.lower).cwiseMin(space.upper);
     policy_.applied(other_);
     action = other_;
     ++fallback_steps_;

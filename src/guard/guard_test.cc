@@ -313,6 +313,23 @@ TEST(GuardedPolicy, HoldRepeatsWhatWasApplied) {
   EXPECT_EQ(loop.act(seen(-1.0, 0.5)), first);
 }
 
+TEST(GuardedPolicy, TheFallbackStaysWithinTheBounds) {
+  const Model model = bee(20).model;
+  ASSERT_TRUE(model.usual);
+  GuardedPolicy policy(model, {.novelty_limit = 1e-9}, Start::fresh,
+                       std::make_unique<HoldPolicy>());
+  VectorXd action(1);
+  Percept percept;
+  percept.reward = 1.0;
+  for (const double applied : {0.5, -0.5}) {
+    Draws draws = Random(1).at(Purpose::policy, 0);
+    policy.act(percept, draws, action);
+    policy.applied(VectorXd::Constant(1, applied));
+    policy.act(percept, draws, action);
+    EXPECT_EQ(action[0], applied > 0.0 ? 0.1 : -0.1);
+  }
+}
+
 TEST(GuardedPolicy, RefusesWhatMakesNoSense) {
   const Model& model = market_case().model;
   expect_error([&] { GuardedPolicy(model, {.margin = -1.0}); }, "margin = -1");
