@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -10,7 +11,7 @@ struct ErrorWatchOptions {
   /// ≥ 1: steps whose squared errors are averaged before they count, since errors that follow each
   /// other are not independent.
   Eigen::Index block = 25;
-  /// ≥ 2: blocks at the beginning that say what is usual at work.
+  /// In [2, 10⁶]: blocks at the beginning that say what is usual at work.
   Eigen::Index settling = 200;
   double allowance = 0.6;   ///< κ > 0: deviations above the mean that are not looked at
   double threshold = 10.0;  ///< h > 0: where an alarm begins
@@ -27,7 +28,8 @@ struct ErrorWatchOptions {
 ///     S ← max(0, S + (m_b − μ)/σ − κ),     alarm when S > h
 ///
 /// The errors of a policy at work are not those of its fit: it goes elsewhere than its experience
-/// did. So μ and σ, the mean and the deviation of m_b, are measured on the first blocks at work;
+/// did. So μ and σ, the mean and the deviation of m_b, are measured on the first blocks at work,
+/// and σ is multiplied by √((1 + ρ)/(1 − ρ)) where ρ > 0 is their correlation from block to block;
 /// those are held against training's mean square instead, and are an alarm themselves if, from the
 /// twentieth on, they are largest_ratio times as large. An alarm is over when S is back at 0.
 /// Squares count up to 20 μ, so that no single error is an alarm.
@@ -41,7 +43,7 @@ class ErrorWatch {
   void add(double error);
 
   Eigen::Index errors() const { return errors_; }
-  bool settling() const { return blocks_ < options_.settling; }
+  bool settling() const { return std::ssize(blocks_) < options_.settling; }
   /// The error, counted from 1, with which the alarm began that is on; none if all is well.
   std::optional<Eigen::Index> alarm() const { return alarm_; }
   /// Whether it began after settling, and not against training.
@@ -52,19 +54,20 @@ class ErrorWatch {
   double statistic() const { return statistic_; }  ///< S
   /// The mean square at work as it was while settling, or so far.
   double mean_square() const { return mean_; }
-  double deviation() const;  ///< σ
+  double deviation() const { return deviation_; }  ///< σ; 0 while settling
 
  private:
   void add_block(double mean);
+  void settle();
   void begin_alarm();
 
   ErrorWatchOptions options_;
   double usual_square_;
   double sum_ = 0.0;  // of the block
   Eigen::Index in_block_ = 0;
-  Eigen::Index blocks_ = 0;
-  double mean_ = 0.0;     // of the blocks while settling
-  double squares_ = 0.0;  // the sum of their squared distances from it
+  std::vector<double> blocks_;  // their means, while settling
+  double mean_ = 0.0;           // of these
+  double deviation_ = 0.0;
   double statistic_ = 0.0;
   Eigen::Index errors_ = 0;
   std::optional<Eigen::Index> alarm_;

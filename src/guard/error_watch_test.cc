@@ -71,6 +71,14 @@ TEST(ErrorWatch, TheStatisticIsTheCusumOfBlockMeans) {
   EXPECT_EQ(watch.alarms(), 1);
 }
 
+TEST(ErrorWatch, BlocksThatFollowEachOtherCountForLess) {
+  // Means 1, 1, 3, 3, 5, 5: the sum of squares is 16, that of products of neighbours 8.
+  ErrorWatch watch({.block = 1, .settling = 6});
+  for (const double square : {1.0, 1.0, 3.0, 3.0, 5.0, 5.0}) watch.add(std::sqrt(square));
+  EXPECT_NEAR(watch.mean_square(), 3.0, 1e-12);
+  EXPECT_NEAR(watch.deviation(), std::sqrt(16.0 / 5.0 * 3.0), 1e-12);
+}
+
 TEST(ErrorWatch, MeanRunLengths) {
   // Unchanged errors, half of them strongly correlated: at most two alarms in a million. A third
   // more deviation is noticed within 300 errors in the mean, half as much again sooner.
