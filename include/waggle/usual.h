@@ -21,9 +21,9 @@ struct Usual {
   /// reward and of every observation.
   Eigen::VectorXd longest_runs;
 
-  /// Of features of the mean's size. O(n).
+  /// Of features of the mean's size; infinite where the sum overflows. O(n), no allocation.
   double novelty(const Eigen::Ref<const Eigen::VectorXd>& features) const {
-    return (weights.array() * (features - mean).array()).matrix().stableNorm();
+    return (weights.array() * (features - mean).array()).matrix().norm();
   }
 };
 
