@@ -36,6 +36,7 @@ PAGES = [
     ("docs/errata.md", "Errata"),
     ("docs/report.md", "Reports"),
     ("docs/playground.md", "The playground"),
+    ("docs/running.md", "While it runs"),
     ("docs/errors.md", "Errors"),
     ("docs/design.md", "Design"),
     ("CHANGELOG.md", "Changelog"),

@@ -29,7 +29,7 @@ std::vector<json> answers_of(const Outcome& outcome) {
 TEST_F(ActCli, ActIsToldWhatWasApplied) {
   const std::string model = bee();
   const auto act = [&](const std::string& lines) {
-    return answers_of(run("act " + model + " <" + write("in", lines)));
+    return answers_of(run("act --hold=false " + model + " <" + write("in", lines)));
   };
   const std::vector<json> plain = act("{\"nectar\":1}\n{\"nectar\":1.3}\n{\"nectar\":1.1}\n");
   ASSERT_EQ(plain.size(), 3u);
@@ -69,7 +69,7 @@ TEST_F(ActCli, ActIsToldWhatWasApplied) {
   ASSERT_EQ(rows.size(), 9u) << csv;
   const auto row = [](const json& answer) {
     return answer["action"].dump() + "," + answer["value"].dump() + "," +
-           answer["standard_error"].dump();
+           answer["standard_error"].dump() + "," + answer["novelty"].dump() + ",";
   };
   EXPECT_EQ(rows[2], row(other[1]));
   EXPECT_EQ(rows[3], row(other[2]));

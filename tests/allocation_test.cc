@@ -111,6 +111,24 @@ TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
   model.deviation_factor = numbers.matrix(300, 300);
   const VectorXd state = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.standard_error(state); }), 0);
+  model.usual = Usual{numbers.vector(300), numbers.vector(300), 1.0, VectorXd::Ones(1)};
+  EXPECT_EQ(count_allocations([&] { model.novelty(state); }), 0);
+}
+
+TEST(Allocation, HoldingWhatIsReadTakesNone) {
+  Model model;
+  model.environment.observation_names = {"a", "b"};
+  model.environment.actions = ActionSpace::box(VectorXd::Zero(1), VectorXd::Ones(1));
+  model.ranges = {VectorXd::Zero(4), VectorXd::Ones(4), VectorXd::Zero(4), VectorXd::Ones(4)};
+  InputGuard guard(model);
+  InputGuard before = guard;
+  Percept percept;
+  percept.observation = VectorXd::Constant(2, 5.0);
+  EXPECT_EQ(count_allocations([&] {
+              before = guard;
+              guard.hold(percept);
+            }),
+            0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

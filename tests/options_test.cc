@@ -282,6 +282,8 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<2, RolloutOptions>("RolloutOptions");
   expect_described<19, LogOptions>("LogOptions");
   expect_described<3, ExportOptions>("ExportOptions");
+  expect_described<5, ErrorWatchOptions>("ErrorWatchOptions");
+  expect_described<6, GuardOptions>("GuardOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
   expect_described<2, SensorOptions>("SensorOptions");

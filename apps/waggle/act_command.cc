@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <waggle/model_file.h>
@@ -18,6 +19,7 @@
 #include "act_loop.h"
 #include "core/check.h"
 #include "option_flags.h"
+#include "progress.h"
 
 namespace waggle::app {
 
@@ -26,7 +28,8 @@ namespace {
 /// Lines of the standard input, as they come.
 class LineReader {
  public:
-  /// False at the end. A line longer than a mebibyte comes as its beginning and sets `too_long`.
+  /// False at the end, or when interrupted. A line longer than a mebibyte comes as its beginning
+  /// and sets `too_long`.
   bool next(std::string& line, bool& too_long) {
     line.clear();
     too_long = false;
@@ -42,6 +45,7 @@ class LineReader {
         return true;
       }
       begin_ = end_ = 0;
+      if (!wait()) return false;
       const ssize_t got = ::read(STDIN_FILENO, buffer_.data(), buffer_.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
@@ -54,6 +58,15 @@ class LineReader {
   }
 
  private:
+  /// Until there is something to read; false when interrupted, which a read would not notice.
+  static bool wait() {
+    constexpr int kLook = 200;  // milliseconds
+    pollfd input = {STDIN_FILENO, POLLIN, 0};
+    while (!interrupted() && ::poll(&input, 1, kLook) == 0) {
+    }
+    return !interrupted();
+  }
+
   static constexpr std::size_t kLongest = std::size_t{1} << 20;
   std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 16);
   std::size_t begin_ = 0, end_ = 0;
@@ -76,19 +89,71 @@ bool write_line(std::string line) {
   return true;
 }
 
+/// Throws Error unless the other model reads and does what this one does.
+void require_same_machine(const Model& model, const Model& other, const std::string& name) {
+  const EnvironmentSpec& one = model.environment;
+  const EnvironmentSpec& two = other.environment;
+  const auto require_same = [&](const char* what, const auto& a, const auto& b) {
+    require(a == b, "--fallback {}: its {} are not those of the model", name, what);
+  };
+  require_same("actions", one.action_names, two.action_names);
+  require_same("choices", one.choice_names, two.choice_names);
+  require_same("choices", one.actions.choices, two.actions.choices);
+  require_same("observations", one.observation_names, two.observation_names);
+  require(one.reward_is_input || !two.reward_is_input,
+          "--fallback {}: it reads the reward '{}', which the model does not", name,
+          two.reward_name);
+}
+
+/// What acts where the controller may not.
+std::unique_ptr<Policy> make_fallback(const std::string& name, const Model& model) {
+  if (name.empty()) return nullptr;
+  if (name == "hold") return std::make_unique<HoldPolicy>();
+  if (name != "zero") {
+    const Model other = load_model(name);
+    require_same_machine(model, other, name);
+    return std::make_unique<GreedyPolicy>(other.policy());
+  }
+  const ActionSpace& actions = model.environment.actions;
+  require(!actions.is_discrete(),
+          "--fallback zero: the actions are choices among labels, none of which is 0; say hold, or "
+          "name a model");
+  const bool inside = (actions.lower.array() <= 0.0).all() && (actions.upper.array() >= 0.0).all();
+  require(inside,
+          "--fallback zero: 0 is outside the bounds of the actions; say hold, or name a "
+          "model");
+  return std::make_unique<ConstantPolicy>(Eigen::VectorXd::Zero(actions.size()));
+}
+
 struct ActCommand {
   ConfigFile config;
   std::filesystem::path file;
   std::string format = "json";
   std::uint64_t seed = 0;
   bool resume = false;
+  std::string fallback;
+  OptionFlags flags;
 
   void run() {
-    config.apply();
+    GuardOptions guard;
+    read_options(merge(config.apply(), flags), guard);
+    guard.validate();
     require(format == "json" || format == "csv", "--format {}: must be json or csv", format);
     const Model model = load_model(file);
-    ActLoop loop(model, seed, resume ? Start::training_ended : Start::fresh);
+    ActLoop loop(model, seed, resume ? Start::training_ended : Start::fresh,
+                 {.options = guard, .fallback = make_fallback(fallback, model), .tell = tell});
     std::signal(SIGPIPE, SIG_IGN);
+    heed_interrupts();
+    answer(loop);
+    const std::string summary = loop.summary();
+    if (!summary.empty()) tell(summary);
+  }
+
+ private:
+  static void tell(const std::string& text) { fmt::print(stderr, "waggle: {}\n", text); }
+
+  /// Until nothing more comes, or nobody listens.
+  void answer(ActLoop& loop) const {
     LineReader lines;
     std::string line;
     bool too_long = false;
@@ -112,19 +177,31 @@ void add_act(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--resume", options->resume,
                     "start in the state where training ended, not in an episode's first");
-  options->config.add(*command);
+  command->add_option("--fallback", options->fallback,
+                      "what acts where novelty is above the limit: hold (the last action), zero, "
+                      "or another model");
+  options->flags.add(*command, GuardOptions{}, "", "What it reads and where it may not act");
+  options->flags.add(*command, ErrorWatchOptions{}, "watch", "How its Bellman errors are watched");
+  options->config.add(*command, &options->flags);
   command->footer(
       "In:   {\"reward\": 1.2, \"observation\": [20.5, 3]}, or every channel by its name:\n"
       "      {\"nectar\": 1.2}; {\"reset\": true} starts an episode; \"applied\": 0.03 beside "
       "them\n"
       "      says what the last action really was, where it was not what was answered\n"
       "      what may be missing (learn --missing hold) may be null or left out, in CSV empty\n"
-      "Out:  {\"action\": 0.05, \"value\": 3.1, \"standard_error\": 0.02}, or {\"error\": \"…\"} "
-      "for "
-      "a line\n      that is not understood, which is then as if it had not come\n"
-      "CSV:  reward,observation,… in, action,value,standard_error out; a first line of names may\n"
-      "      say another order, with a column 'applied' (or 'applied_NAME' for each of several\n"
-      "      actions), empty where it was as answered; the line 'reset' starts an episode\n"
+      "Out:  {\"action\": 0.05, \"value\": 3.1, \"standard_error\": 0.02, \"novelty\": 0.6}, or\n"
+      "      {\"error\": \"…\"} for a line that is not understood, which is then as if it had not "
+      "come.\n"
+      "      A novelty of 1 is what 99 % of the experience stays below. Where there is something "
+      "to\n"
+      "      say, also \"held\": the channels that were NaN or beyond what was learnt from, of "
+      "which\n"
+      "      the last value or the end of the range was read; \"stuck\": those that do not change\n"
+      "      any more; \"by\": \"fallback\"; \"alarm\": the step since when its errors are larger\n"
+      "CSV:  reward,observation,… in, action,value,standard_error,novelty,notes out; a first line "
+      "of\n"
+      "      names may say another order, with a column 'applied' (or 'applied_NAME' for each of\n"
+      "      several actions), empty where it was as answered; the line 'reset' starts an episode\n"
       "Example:\n  echo '{\"nectar\": 1.2}' | waggle act bee.safetensors");
   command->callback([options] { options->run(); });
 }

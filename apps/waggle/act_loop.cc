@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,41 @@ double number(const std::string& cell, const std::string& name) {
 
 bool is_nothing(const std::string& cell) { return waggle::is_nothing(parse_number(cell), cell); }
 
+constexpr std::string_view kNotFinite[] = {"-Infinity", "Infinity", "NaN"};
+
+/// Puts quotes around what some programs write for numbers that JSON has none for.
+std::string with_quoted_words(const std::string& line) {
+  std::string text;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::string_view rest = std::string_view(line).substr(i);
+    const auto* const word =
+        std::find_if(std::begin(kNotFinite), std::end(kNotFinite),
+                     [&](std::string_view other) { return rest.starts_with(other); });
+    if (!quoted && word != std::end(kNotFinite)) {
+      text += fmt::format("\"{}\"", *word);
+      i += word->size() - 1;
+      continue;
+    }
+    if (quoted && line[i] == '\\' && i + 1 < line.size()) text += line[i++];
+    if (line[i] == '"') quoted = !quoted;
+    text += line[i];
+  }
+  return text;
+}
+
+/// What a sensor says: NaN and infinity, too, which are for the guard.
+double reading(const nlohmann::json& json, const std::string& name) {
+  const bool word = json.is_string() &&
+                    std::ranges::find(kNotFinite, json.get<std::string>()) != std::end(kNotFinite);
+  return word ? parse_number(json.get<std::string>()).value : number(json, name);
+}
+
+double reading(const std::string& cell, const std::string& name) {
+  const Table::Cell parsed = parse_number(cell);
+  return parsed.kind == Table::Cell::Kind::not_finite ? parsed.value : number(cell, name);
+}
+
 /// A label that is a number is the same however it is written.
 bool same_label(const std::string& a, const std::string& b) {
   const Table::Cell left = parse_number(a), right = parse_number(b);
@@ -64,9 +100,10 @@ std::vector<std::string> split(const std::string& line) {
 
 }  // namespace
 
-ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start)
+ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start, Guard guard)
     : model_(model),
-      policy_(model.policy(start)),
+      policy_(model, guard.options, start, std::move(guard.fallback)),
+      events_(model, policy_, std::move(guard.tell)),
       random_(seed),
       action_(VectorXd::Zero(model.controller.actions.size())),
       next_(action_),
@@ -85,7 +122,7 @@ ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start)
 
 std::string ActLoop::answer_json(const std::string& line) {
   try {
-    const nlohmann::json json = parse_json(line, "line");
+    const nlohmann::json json = parse_json(with_quoted_words(line), "line");
     require(json.is_object(), "line: must be a JSON object");
     const bool reset = read_json(json);
     if (reset) begin_episode();
@@ -105,7 +142,7 @@ std::string ActLoop::answer_json(const std::string& line) {
       text += std::isfinite(error) ? fmt::format(",\"standard_error\":{}", error)
                                    : ",\"standard_error\":null";
     }
-    return text + "}";
+    return text + events_.json() + "}";
   } catch (const Error& error) {
     return nlohmann::json{{"error", error.what()}}.dump();
   }
@@ -128,7 +165,7 @@ std::string ActLoop::answer_csv(const std::string& line) {
     for (Index i = 0; i < action_.size(); ++i) text += (i > 0 ? "," : "") + csv_action(i);
     text += fmt::format(",{}", policy_.value());
     if (model_.has_confidence()) text += fmt::format(",{}", error_of_value());
-    return text;
+    return text + events_.csv();
   } catch (const Error& error) {
     return "error," + csv_cell(error.what());
   }
@@ -154,6 +191,7 @@ void ActLoop::act() {
   action_.swap(next_);
   held_ = percept_.observation;
   ++step_;
+  events_.look(percept_);
 }
 
 /// The channel of a name: 0 the reward, 1 + i observation i, −1 none.
@@ -218,6 +256,11 @@ double& ActLoop::slot(Index channel) {
   return channel == 0 ? percept_.reward : percept_.observation[channel - 1];
 }
 
+/// A reward that is not read need not be given.
+void ActLoop::forget_reward() {
+  if (!spec().reward_is_input) percept_.reward = std::numeric_limits<double>::quiet_NaN();
+}
+
 /// Names the channel that no decision can be made with, if one of them is so far from what was
 /// learnt from that it must be the cause.
 std::string ActLoop::far_outside() const {
@@ -242,6 +285,7 @@ std::string ActLoop::far_outside() const {
 bool ActLoop::read_json(const nlohmann::json& json) {
   bool reset = false;
   told_ = false;
+  forget_reward();
   std::vector<std::string> given(1 + spec().observation_names.size());  // by which key
   const auto claim = [&](Index at, const std::string& key) {
     std::string& by = given[static_cast<std::size_t>(at)];
@@ -249,9 +293,9 @@ bool ActLoop::read_json(const nlohmann::json& json) {
     by = key;
   };
   const auto take = [&](Index at, const nlohmann::json& value, const std::string& key) {
-    if (value.is_null() && may_miss(at)) return;
+    if ((value.is_null() || value == "NaN") && may_miss(at)) return;
     claim(at, key);
-    slot(at) = number(value, key == "observation" ? name_of_channel(at) : key);
+    slot(at) = reading(value, key == "observation" ? name_of_channel(at) : key);
   };
   for (const auto& [key, value] : json.items()) {
     const Index at = channel(key);
@@ -330,7 +374,7 @@ std::string ActLoop::header(const std::vector<std::string>& names) {
   header_ = names;
   std::string text;
   for (const std::string& name : spec().action_names) text += csv_cell(name) + ",";
-  return text + (model_.has_confidence() ? "value,standard_error" : "value");
+  return text + (model_.has_confidence() ? "value,standard_error" : "value") + events_.csv_names();
 }
 
 ActLoop::Place ActLoop::place(const std::string& name) const {
@@ -356,12 +400,13 @@ void ActLoop::read_csv(const std::vector<std::string>& cells) {
   }
   require(cells.size() == order.size(), "{} numbers, must be {}", cells.size(), order.size());
   told_ = false;
+  forget_reward();
   applied_ = action_;
   std::vector<bool> given(1 + spec().observation_names.size(), false);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Index at = order[i].index;
     if (order[i].kind == Place::Kind::percept && !(may_miss(at) && is_nothing(cells[i]))) {
-      slot(at) = number(cells[i], name_of_channel(at));
+      slot(at) = reading(cells[i], name_of_channel(at));
       given[static_cast<std::size_t>(at)] = true;
     }
     if (order[i].kind == Place::Kind::label) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,7 +9,10 @@
 #include <Eigen/Core>
 #include <nlohmann/json.hpp>
 
+#include <waggle/guard.h>
 #include <waggle/model.h>
+
+#include "act_events.h"
 
 namespace waggle::app {
 
@@ -15,11 +20,23 @@ namespace waggle::app {
 /// answered with what is wrong, and is then as if it had not come.
 class ActLoop {
  public:
+  /// How the controller is guarded, what acts where it may not, and who is told what it notices.
+  struct Guard {
+    GuardOptions options = {};
+    std::unique_ptr<Policy> fallback = nullptr;
+    std::function<void(const std::string&)> tell = [](const std::string&) {};
+  };
+
   /// `model` must outlive the loop.
-  ActLoop(const Model& model, std::uint64_t seed, Start start);
+  ActLoop(const Model& model, std::uint64_t seed, Start start, Guard guard);
+  ActLoop(const ActLoop&) = delete;  // its parts know each other
+  ActLoop& operator=(const ActLoop&) = delete;
 
   std::string answer_json(const std::string& line);
   std::string answer_csv(const std::string& line);
+
+  /// What was noticed in all steps; empty if nothing was.
+  std::string summary() const { return events_.summary(); }
 
  private:
   /// What a cell read is: number 0 the reward, 1 + i observation i; the label of observations from
@@ -45,6 +62,7 @@ class ActLoop {
   bool may_miss(Eigen::Index channel) const;
   void fill_missing(std::vector<bool> given, const Eigen::VectorXd& held);
   double& slot(Eigen::Index channel);
+  void forget_reward();
   std::string far_outside() const;
 
   bool read_json(const nlohmann::json& json);
@@ -60,7 +78,8 @@ class ActLoop {
   std::string csv_action(Eigen::Index i) const;
 
   const Model& model_;
-  GreedyPolicy policy_;
+  GuardedPolicy policy_;
+  ActEvents events_;
   Random random_;
   Percept percept_;
   /// What is missing from a line goes on as it was in the last one that was answered. By

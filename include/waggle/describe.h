@@ -5,6 +5,7 @@
 #include <waggle/evaluation.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
+#include <waggle/guard.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
@@ -332,6 +333,28 @@ void describe(Visitor& v, ForecastOptions& o) {
   v("closed_loop", o.closed_loop, "steps to run freely from where training ends");
   v("test_fraction", o.test_fraction, "the last part of the series, kept to test on");
   v("model", o.model, "how it is fitted");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, ErrorWatchOptions& o) {
+  v("block", o.block, "steps whose squared errors are averaged before they count");
+  v("settling", o.settling, "such blocks at the beginning, which say what is usual");
+  v("allowance", o.allowance, "deviations above that which are not looked at");
+  v("threshold", o.threshold, "of the sum of the others, where an alarm begins");
+  v("largest_ratio", o.largest_ratio,
+    "of the mean square to that of training, above which the beginning is an alarm itself");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, GuardOptions& o) {
+  v("hold", o.hold, "hold numbers beyond what was learnt from at its ends, and what is no number");
+  v("margin", o.margin,
+    "how far beyond what was learnt from, in widths of that, a number is read as it is");
+  v("stuck_steps", o.stuck_steps,
+    "steps of the same value after which it is stuck, if they are twice as many as ever before");
+  v("novelty_limit", o.novelty_limit, "above which the fallback acts");
+  v("calm_steps", o.calm_steps, "below it in a row before the controller acts again");
+  v("watch", o.watch, "how errors are watched");
 }
 
 template <typename Visitor>

@@ -82,7 +82,7 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 
 /// Learns from a log alone, as one round. A stream is read once for every pass, so that memory does
 /// not grow with it: three times to look at it, once or twice for the value and for every sweep,
-/// and once for the confidence; FitOptions::choose reads its first rows before that. Throws Error
+/// and twice for the confidence; FitOptions::choose reads its first rows before that. Throws Error
 /// for bad options, and for a log that is empty or does not fit; Stopped as `learn`.
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
                       const FitOptions& options = {}, const LearnWith& with = {});

@@ -13,6 +13,7 @@
 #include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/reservoir.h>
+#include <waggle/usual.h>
 #include <waggle/value.h>
 
 namespace waggle {
@@ -47,7 +48,8 @@ struct FitOptions {
   /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
   /// the experience, unless the sampled maximiser needs none.
   std::optional<double> action_limit = std::nullopt;
-  /// Find out how sure the value is: one more pass through the experience and n² numbers more.
+  /// Find out how sure the value is and what is usual: two more passes through the experience and
+  /// n² numbers more.
   bool confidence = true;
   /// β ≥ 0: act, and iterate, on the value less β of its standard errors (Pessimism), so as not to
   /// go where the experience has not been; needs `confidence`.
@@ -125,6 +127,8 @@ struct Model {
   Eigen::MatrixXd deviation_factor;
   std::optional<Improvement> improvement;  ///< not known of files that do not say so
   ChannelRanges ranges;                    ///< what each channel did in the experience
+  /// What was usual in it; found out with the confidence, and not known of older files.
+  std::optional<Usual> usual = std::nullopt;
   /// Where a run of the policy has left everything it learnt from far behind: 100 times the largest
   /// |reward| or |observation| of the experience. For RolloutOptions::divergence_limit.
   double divergence_limit = 0.0;
@@ -146,8 +150,15 @@ struct Model {
   /// states it is that of the last fit, a little more than that of several in the mean. Throws
   /// Error if the size differs or has_confidence() is false. O(n²).
   double standard_error(const Eigen::Ref<const Eigen::VectorXd>& x) const;
-  /// Features that deviation_factor is for.
-  Eigen::Index deviation_size() const;
+  /// Usual::novelty of a state x: above 1, 99 % of the experience was nearer to its middle. Throws
+  /// Error if the size differs or `usual` is not known. O(n), and what the features take.
+  double novelty(const Eigen::Ref<const Eigen::VectorXd>& x) const;
+
+  /// The features that deviation_factor and usual are of: all, or of predictive states the last
+  /// fit's.
+  Eigen::Index fitted_size() const;
+  void write_fitted(const Eigen::Ref<const Eigen::VectorXd>& x,
+                    Eigen::Ref<Eigen::MatrixXd> features) const;
 
   /// Throws Error, naming the part, where sizes do not fit each other or a number is not finite.
   void validate() const;

@@ -11,9 +11,11 @@
 #include <waggle/environment.h>
 #include <waggle/environments.h>
 #include <waggle/error.h>
+#include <waggle/error_watch.h>
 #include <waggle/evaluation.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
+#include <waggle/guard.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
@@ -48,5 +50,6 @@
 #include <waggle/temporal_difference.h>
 #include <waggle/tiger.h>
 #include <waggle/trajectory.h>
+#include <waggle/usual.h>
 #include <waggle/value.h>
 #include <waggle/version.h>

@@ -105,7 +105,7 @@ MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
 Pessimism pessimism_of(const Model& model, double factor) {
   Pessimism result{.factor = factor};
   if (factor == 0.0 || !model.has_confidence()) return result;
-  const Index n = model.deviation_size();
+  const Index n = model.fitted_size();
   MatrixXd directions(n, kDirections);
   const Random random(model.options.reservoir.seed);
   for (Index j = 0; j < kDirections; ++j) {

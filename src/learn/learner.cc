@@ -14,6 +14,7 @@
 #include "learn/impossible_values.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
+#include "learn/usual.h"
 #include "learn/watched_source.h"
 
 namespace waggle {
@@ -212,6 +213,7 @@ class Learner {
     if (!result_.has_confidence()) {
       result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
     }
+    result_.usual = measure_usual(result_, experience);
   }
 
  private:

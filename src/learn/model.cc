@@ -61,6 +61,17 @@ void require_predictions(const PredictionQuality& predictions) {
   }
 }
 
+void require_usual(const Usual& usual, const EnvironmentSpec& spec, Index features) {
+  require_vector("usual.mean", usual.mean, features);
+  require_vector("usual.weights", usual.weights, features);
+  require((usual.weights.array() >= 0.0).all(), "usual.weights: must not be negative");
+  require(usual.bellman_error >= 0.0 && std::isfinite(usual.bellman_error),
+          "usual.bellman_error = {}: must be finite and not negative", usual.bellman_error);
+  require_vector("usual.longest_runs", usual.longest_runs, 1 + spec.observation_size());
+  require((usual.longest_runs.array() >= 0.0 && usual.longest_runs.array() < 1e15).all(),
+          "usual.longest_runs: must be in [0, 1e15)");
+}
+
 }  // namespace
 
 void FitOptions::validate() const {
@@ -101,6 +112,11 @@ GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
 
 namespace {
 
+void require_state(const Ref<const VectorXd>& x, const ReservoirSystem& reservoir) {
+  require(x.size() == reservoir.units(), "model: a state of size {}, must be {}", x.size(),
+          reservoir.units());
+}
+
 /// ‖Lᵀφ‖ for a lower triangular L.
 double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
   const Index n = factor.rows();
@@ -116,20 +132,32 @@ double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
 
 double Model::standard_error(const Ref<const VectorXd>& x) const {
   require(usable() && has_confidence(), "model: it was made without confidence");
-  const Index units = controller.reservoir->units();
-  require(x.size() == units, "model: a state of size {}, must be {}", x.size(), units);
+  require_state(x, *controller.reservoir);
   if (controller.network() != nullptr) return length(deviation_factor, x);  // its features are x
-  Eigen::MatrixXd phi(deviation_size(), 1);
-  if (const PredictiveNetwork* network = controller.predictive()) {
-    const PredictiveHead& head = network->heads().back();
-    head.write_features(x.segment(units - 1 - head.after(), head.after()), phi);
-  } else {
-    controller.reservoir->map_features(x, phi);
-  }
+  Eigen::MatrixXd phi(fitted_size(), 1);
+  write_fitted(x, phi);
   return length(deviation_factor, phi.col(0));
 }
 
-Index Model::deviation_size() const {
+double Model::novelty(const Ref<const VectorXd>& x) const {
+  require(usable() && usual.has_value(), "model: it does not say what is usual");
+  require_state(x, *controller.reservoir);
+  if (controller.network() != nullptr) return usual->novelty(x);
+  Eigen::MatrixXd phi(fitted_size(), 1);
+  write_fitted(x, phi);
+  return usual->novelty(phi.col(0));
+}
+
+void Model::write_fitted(const Ref<const VectorXd>& x, Ref<Eigen::MatrixXd> features) const {
+  if (const PredictiveNetwork* network = controller.predictive()) {
+    const PredictiveHead& head = network->heads().back();
+    head.write_features(x.segment(x.size() - 1 - head.after(), head.after()), features);
+  } else {
+    controller.reservoir->map_features(x, features);
+  }
+}
+
+Index Model::fitted_size() const {
   const PredictiveNetwork* network = controller.predictive();
   return network != nullptr ? network->heads().back().features() : controller.reservoir->features();
 }
@@ -163,13 +191,14 @@ void Model::validate() const {
   }
   require_vector("state", state, reservoir.units());
   if (has_confidence()) {
-    const Index size = deviation_size();
+    const Index size = fitted_size();
     require(deviation_factor.rows() == size && deviation_factor.cols() == size,
             "deviation factor: {} × {}, must be {} × {}", deviation_factor.rows(),
             deviation_factor.cols(), size, size);
     require_finite("deviation factor", deviation_factor);
   }
   if (predictions) require_predictions(*predictions);
+  if (usual) require_usual(*usual, environment, fitted_size());
   const Index measured = 1 + environment.actions.size() + environment.observation_size();
   require_vector("ranges.minimum", ranges.minimum, measured);
   require_vector("ranges.maximum", ranges.maximum, measured);

@@ -51,6 +51,16 @@ void describe(Visitor& v, Fit& o) {
   v("warnings", o.warnings, "for a person");
 }
 
+/// But for its tensors.
+struct Usual {
+  double bellman_error = 0.0;
+};
+
+template <typename Visitor>
+void describe(Visitor& v, Usual& o) {
+  v("bellman_error", o.bellman_error, "root mean square of the greedy ones");
+}
+
 }  // namespace model_file
 
 namespace {
@@ -258,13 +268,19 @@ Model from_content(const Safetensors& content) {
     model.improvement = from_json<Improvement>(improvement->second, "improvement");
   }
   if (tensors.has("readout.deviation_factor")) {
-    const Index n = model.deviation_size();
+    const Index n = model.fitted_size();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
   }
   if (tensors.has("readout.held_back")) {
     const std::string name = "readout.held_back";
     model.controller.pessimism.deviations =
         tensors.matrix(name, model.controller.reservoir->features());
+  }
+  const auto usual = content.metadata.find("usual");
+  if (usual != content.metadata.end()) {
+    const auto read = from_json<model_file::Usual>(usual->second, "usual");
+    model.usual = Usual{tensors.vector("usual.mean"), tensors.vector("usual.weights"),
+                        read.bellman_error, tensors.vector("usual.longest_runs")};
   }
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
                   tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
@@ -374,6 +390,12 @@ std::string serialise(const Model& model) {
   }
   if (model.controller.pessimism.any()) {
     tensors["readout.held_back"] = matrix_tensor(model.controller.pessimism.deviations);
+  }
+  if (model.usual) {
+    content.metadata["usual"] = json_text(model_file::Usual{model.usual->bellman_error});
+    tensors["usual.mean"] = vector_tensor(model.usual->mean);
+    tensors["usual.weights"] = vector_tensor(model.usual->weights);
+    tensors["usual.longest_runs"] = vector_tensor(model.usual->longest_runs);
   }
   tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/error_watch.h>
+#include <waggle/model.h>
+#include <waggle/policy.h>
+
+/// A learnt controller at work on a machine: what it reads is kept within what it has learnt from,
+/// how unlike that a situation is is told and may hand over to another policy, and its errors are
+/// watched.
+///
+///     percept ──InputGuard──▶ held percept ──▶ controller ──novelty──▶ its action, or the
+///     fallback's
+///                                                   └────ErrorWatch──▶ alarm
+namespace waggle {
+
+struct GuardOptions {
+  /// Whether numbers are held; else they are counted all the same, but read as they are.
+  bool hold = true;
+  /// ≥ 0: how far beyond its range in the experience, in widths of that, a channel is still taken
+  /// as it is.
+  double margin = 0.1;
+  /// ≥ 2: a value that stays the same for so many steps, and for twice as many as it ever did in
+  /// the experience, is stuck.
+  Eigen::Index stuck_steps = 10;
+  /// > 0: the novelty above which the fallback acts, if there is one.
+  double novelty_limit = 2.0;
+  /// ≥ 1: how many steps, one after the other, novelty has to stay below that limit before the
+  /// controller acts again.
+  Eigen::Index calm_steps = 10;
+  ErrorWatchOptions watch = {};
+
+  /// Throws Error where a field is out of its range.
+  void validate() const;
+};
+
+/// What can be wrong with a number that is read.
+enum class InputFault {
+  beyond,   ///< outside the range learnt from: held at its end
+  missing,  ///< NaN: the last value is held, or the experience's mean before there was one
+  stuck,    ///< the same for longer than it ever was: taken as it is
+};
+inline constexpr int kInputFaults = 3;
+
+/// Keeps what a controller reads within the range of its experience, so that one wild number of a
+/// sensor does not live on in its memory; and counts. Channels are 0, the reward, and 1 + i,
+/// observation i; a reward that is no input is not looked at. A channel that never changed in the
+/// experience is held at that value, and is never stuck. No allocation in `hold`.
+class InputGuard {
+ public:
+  /// Throws Error for bad options.
+  explicit InputGuard(const Model& model, const GuardOptions& options = {});
+
+  /// What came before is neither a value to hold nor one to be stuck at.
+  void begin_episode();
+  /// Replaces what is not to be read. The observation must have the model's size.
+  void hold(Percept& percept);
+
+  Eigen::Index channels() const { return low_.size(); }
+  /// Whether the last percept had it.
+  bool now(InputFault fault, Eigen::Index channel) const { return now_[at(fault, channel)]; }
+  /// Whether a number of the last percept was replaced.
+  bool held() const;
+  /// Steps that had it. Of `stuck`: how often a channel began to be.
+  Eigen::Index count(InputFault fault, Eigen::Index channel) const {
+    return counts_[at(fault, channel)];
+  }
+  /// How many of the last numbers of a channel were the same.
+  Eigen::Index run(Eigen::Index channel) const { return run_[static_cast<std::size_t>(channel)]; }
+  /// What a channel is held within.
+  double low(Eigen::Index channel) const { return low_[channel]; }
+  double high(Eigen::Index channel) const { return high_[channel]; }
+  /// After how many equal values a channel is stuck; 0: never.
+  Eigen::Index stuck_after(Eigen::Index channel) const {
+    return stuck_after_[static_cast<std::size_t>(channel)];
+  }
+
+ private:
+  static std::size_t at(InputFault fault, Eigen::Index channel) {
+    return static_cast<std::size_t>(channel * kInputFaults + static_cast<int>(fault));
+  }
+  double held_value(Eigen::Index channel, double value);
+  void note(InputFault fault, Eigen::Index channel, bool there);
+
+  bool reads_reward_;
+  bool holds_;
+  Eigen::VectorXd low_, high_, mean_;
+  std::vector<Eigen::Index> stuck_after_;
+  Eigen::VectorXd seen_;   // the last numbers, as they came
+  Eigen::VectorXd taken_;  // and as they were read; NaN: none yet
+  std::vector<Eigen::Index> run_;
+  std::vector<bool> now_;
+  std::vector<Eigen::Index> counts_;
+};
+
+/// Repeats the last action that was applied; before there is one, it leaves the action as it is.
+class HoldPolicy final : public Policy {
+ public:
+  void begin_episode() override { last_.resize(0); }
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override { last_ = action; }
+
+ private:
+  Eigen::VectorXd last_;
+};
+
+/// Always the same action.
+class ConstantPolicy final : public Policy {
+ public:
+  explicit ConstantPolicy(Eigen::VectorXd action) : action_(std::move(action)) {}
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+
+ private:
+  Eigen::VectorXd action_;
+};
+
+/// A model's greedy policy between an InputGuard and what else there is to do where the experience
+/// says little.
+///
+/// Where the novelty of what the controller decided for exceeds the limit, the fallback's action is
+/// taken instead, until the novelty has stayed below for `calm_steps`. Either way both see every
+/// step and are told what was done, so each goes on from what really happened.
+class GuardedPolicy final : public Policy {
+ public:
+  /// The model must outlive it. Throws Error for bad options, and for a fallback where the model
+  /// does not know what is usual.
+  explicit GuardedPolicy(const Model& model, const GuardOptions& options = {},
+                         Start start = Start::fresh, std::unique_ptr<Policy> fallback = nullptr);
+
+  void begin_episode() override;
+  /// Throws Error as GreedyPolicy::act, and is then as before. A number that is NaN or beyond its
+  /// range is no error. A reward that is no input counts for the watch alone; NaN if not known.
+  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
+  void end_episode(const Percept& percept) override;
+
+  const InputGuard& inputs() const { return inputs_; }
+  /// As the controller's: value and memory go with what was done.
+  double value() const { return policy_.value(); }
+  const Eigen::VectorXd& state() const { return policy_.state(); }
+  /// Of what the controller decided for in the last step; none if the model does not know.
+  std::optional<double> novelty() const { return novelty_; }
+  /// Whether the last action was the fallback's.
+  bool fell_back() const { return falling_back_; }
+  Eigen::Index take_overs() const { return take_overs_; }          ///< how often it began to act
+  Eigen::Index fallback_steps() const { return fallback_steps_; }  ///< in how many steps it did
+  const ErrorWatch& watch() const { return watch_; }
+  /// The step, counted from 1, with which the alarm began that is on.
+  std::optional<Eigen::Index> alarm() const { return alarm_; }
+  bool knows_novelty() const { return model_.usual.has_value(); }
+  const GuardOptions& options() const { return options_; }
+  Eigen::Index steps() const { return steps_; }
+
+ private:
+  void judge();
+  void fall_back(Draws draws, Eigen::Ref<Eigen::VectorXd> action);
+
+  const Model& model_;
+  GuardOptions options_;
+  GreedyPolicy policy_;
+  std::unique_ptr<Policy> fallback_;
+  InputGuard inputs_;
+  InputGuard before_;  // as it was, should a step fail
+  ErrorWatch watch_;
+  Percept percept_;
+  Eigen::VectorXd other_;  // the fallback's action
+  std::optional<double> novelty_;
+  bool falling_back_ = false;
+  Eigen::Index calm_ = 0;  // steps below the limit, one after the other
+  Eigen::Index take_overs_ = 0;
+  Eigen::Index fallback_steps_ = 0;
+  std::optional<Eigen::Index> alarm_;
+  Eigen::Index steps_ = 0;
+  Eigen::Index in_episode_ = 0;
+};
+
+}  // namespace waggle
