@@ -5,6 +5,7 @@ import recording from 'virtual:recorded-run';
 import {BeePage} from './bee_page';
 import type {CoreClient} from './calls';
 import type {BeeSettings} from './core';
+import {LogPage} from './log_page';
 import {MarketPage} from './market_page';
 import {element, message, note, reducedMotion} from './page';
 import {RecordedCore} from './recorded_core';
@@ -112,6 +113,7 @@ async function main(): Promise<void> {
     bee: new BeePage(core, settings, standard, keep),
     market: new MarketPage(core, settings, keep),
     pole: new SwingPage(settings, standard, keep, core.live),
+    log: new LogPage(settings, keep, core.live),
   };
   if (typeof connected !== 'string') {
     watchOver(connected, (other) => {

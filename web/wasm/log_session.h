@@ -38,7 +38,7 @@ struct SeenColumn {
 /// A visitor's log: what its columns may be, what is learnt from it, and how that compares with it.
 class LogSession {
  public:
-  static constexpr Eigen::Index kMostRows = 20'000;  ///< are learnt from, if nothing else is said
+  static constexpr Eigen::Index kMostRows = 10'000;  ///< are learnt from, if nothing else is said
   static constexpr int kUnits = 100;
   static constexpr std::size_t kMostColumns = 64;
   static constexpr Eigen::Index kShownRows = 400;  ///< of result(), the last
