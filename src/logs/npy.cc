@@ -261,7 +261,7 @@ class NpyTable final : public Table {
               array.name,
               place.array,
               first,
-              by_column ? header.item_size : header.item_size * header.width,
+              static_cast<std::size_t>(header.item_size * (by_column ? 1 : header.width)),
               !by_column || first + 1 == header.width,
               header.decode,
               {}};

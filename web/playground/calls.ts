@@ -20,10 +20,10 @@ export interface Calls {
   swingSetWorld: [[world: SwingWorld], void];
   swingHold: [[at: {position: number; angle: number} | null], void];
   swingPush: [[change: number], void];
-  logSample: [[], Uint8Array];
+  logSample: [[], Uint8Array<ArrayBuffer>];
   logOpen: [[file: File], LogOpened];
   logLearn: [[roles: Role[], discount: number, seed: number], LogResult];
-  logFile: [[what: LogFile], Uint8Array];
+  logFile: [[what: LogFile], Uint8Array<ArrayBuffer>];
 }
 
 export interface Call<Name extends keyof Calls> {

@@ -3,9 +3,9 @@
 
 export interface CoreModule {
   HEAPF64: Float64Array;
-  HEAPU8: Uint8Array;
+  HEAPU8: Uint8Array<ArrayBuffer>;
   /** Files of the core, which are in its memory alone. */
-  FS: {writeFile(name: string, bytes: Uint8Array): void; readFile(name: string): Uint8Array; unlink(name: string): void};
+  FS: {writeFile(name: string, bytes: Uint8Array): void; readFile(name: string): Uint8Array<ArrayBuffer>};
   ccall(name: string, result: 'number', types: ('string' | 'number')[], args: (string | number)[]): number;
   UTF8ToString(pointer: number): string;
   _last_error(): number;
@@ -340,7 +340,7 @@ export class Core {
   }
 
   /** Some bytes of a log to try. */
-  logSample(): Uint8Array {
+  logSample(): Uint8Array<ArrayBuffer> {
     this.check(this.module.ccall('log_sample', 'number', ['string'], ['sample.csv']));
     return this.module.FS.readFile('sample.csv');
   }
@@ -361,7 +361,7 @@ export class Core {
     return {...result, milliseconds: performance.now() - start};
   }
 
-  logFile(what: LogFile): Uint8Array {
+  logFile(what: LogFile): Uint8Array<ArrayBuffer> {
     this.check(this.module._log_take(LOG_PARTS[what]));
     const from = this.module._log_bytes();
     return this.module.HEAPU8.slice(from, from + this.module._log_size());

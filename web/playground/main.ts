@@ -35,9 +35,9 @@ async function connect(): Promise<WorkerClient | string> {
   }
 }
 
-/** The bee as it was recorded, and why. */
+/** The bee as it was recorded, and why. The pole has a recording of its own. */
 function recorded(why: string): CoreClient {
-  note([`${why}, so nothing can be learnt here. What you see is a recorded run of the same bee.`]);
+  note([`${why}, so nothing can be learnt here. What you see was recorded before.`]);
   document.body.classList.add('recorded');
   return new RecordedCore(recording);
 }
@@ -112,7 +112,7 @@ async function main(): Promise<void> {
   const pages = {
     bee: new BeePage(core, settings, standard, keep),
     market: new MarketPage(core, settings, keep),
-    pole: new SwingPage(settings, standard, keep, core.live),
+    pole: new SwingPage(settings, standard, keep, core.live ? null : recording.swings),
     log: new LogPage(settings, keep, core.live),
   };
   if (typeof connected !== 'string') {
