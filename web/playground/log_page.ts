@@ -28,7 +28,13 @@ function digits(value: number): string {
 }
 
 function inWords(what: string): string {
-  return what.replace(/^pass /, 'reading it, pass ').replace(/^round .*/, 'finding out what to do');
+  return what.replace(/^(pass \d+)$/, '$1 through the log').replace(/^round .*/, 'what to do');
+}
+
+/** How well the value does where it was not fitted, if there were rows to find out. */
+function heldOut(result: LogResult): string {
+  if (result.heldOut === null) return '';
+  return ` Of what a row's reward and the next row's value came to, its value explains ${Math.round(100 * Math.max(0, result.heldOut))} % there.`;
 }
 
 export class LogPage {
@@ -122,7 +128,7 @@ export class LogPage {
   private async begin(file: File): Promise<void> {
     this.file = null;
     this.setColumns([]);
-    show('log-name', file.name);
+    show('log-name', `${file.name}. Drop another file here, or choose one`);
     const {core, session} = this.renew();
     this.setBusy('Reading…');
     await this.attempt(session, async () => {
@@ -278,7 +284,7 @@ export class LogPage {
     table.replaceChildren();
     const {predictions} = result;
     if (!predictions) {
-      show('log-predictions-note', 'Nothing: for this log a value on the memory itself foretold rows held out better than one on predictions.');
+      show('log-predictions-note', `What is to come in rewards, and nothing else: for this log a value on the memory itself foretold rows held out better than one on predictions.${heldOut(result)}`);
       return;
     }
     const cell = (row: HTMLTableRowElement, text: string, kind: 'th' | 'td' = 'td', number = true) => {
@@ -299,7 +305,7 @@ export class LogPage {
         cell(row, typeof share === 'number' ? `${Math.round(100 * Math.max(0, share))} %` : '–');
       }
     });
-    show('log-predictions-note', 'The share of its variance that is foreseen, in rows that were not fitted to.');
+    show('log-predictions-note', `The share of its variance that is foreseen, in rows that were not fitted to.${heldOut(result)}`);
   }
 
   private showFigures(result: LogResult): void {
@@ -312,8 +318,7 @@ export class LogPage {
         ? [['Actions agree', `in ${(100 * e.sameShare).toFixed(1)} % of the rows`] as [string, string]]
         : result.actions.map((name, i): [string, string] => [i === 0 ? 'Greedy − logged' : '',
             `${name}: root mean square ${digits(e.difference[i] ?? NaN)}, logged deviation ${digits(e.deviation[i] ?? NaN)}`])),
-      ['Chosen for this log', `${result.predictive ? 'a value on predictive states' : 'a value on the memory itself'}${
-        result.heldOut === null ? '' : `, which explains ${Math.round(100 * Math.max(0, result.heldOut))} % of what followed in rows held out`}`],
+      ['Chosen for this log', result.predictive ? 'a value on predictive states' : 'a value on the memory itself'],
     ];
     element('log-figures', HTMLElement).replaceChildren(...figures.flatMap(([term, text]) => {
       const dt = document.createElement('dt');

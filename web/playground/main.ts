@@ -37,7 +37,7 @@ async function connect(): Promise<WorkerClient | string> {
 
 /** The bee as it was recorded, and why. The pole has a recording of its own. */
 function recorded(why: string): CoreClient {
-  note([`${why}, so nothing can be learnt here. What you see was recorded before.`]);
+  note([`${why}, so nothing can be learnt here. What you see is a recorded run.`]);
   document.body.classList.add('recorded');
   return new RecordedCore(recording);
 }
