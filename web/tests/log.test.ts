@@ -168,7 +168,7 @@ describe('bad input', () => {
     ['digits and more', 'more.csv', 'reward,action\n1.5V,2\n1,3\n', /'1\.5V' is not a number/],
     ['no action', 'none.csv', 'reward,warmth\n1,2\n2,3\n', /No column looks like an action: choose below/],
     ['neither', 'neither.csv', 'warmth,cold\n1,2\n2,3\n', /No column looks like the reward or an action/],
-    ['one action alone', 'same.csv', 'reward,action\n1,2\n2,2\n', /the action 'action' is 2 in every row/],
+    ['one action alone', 'same.csv', 'reward,action\n1,2\n2,2\n', /the action 'action' is '2' in every row/],
   ] as const)('%s is named', async (_, name, content, wanted) => {
     const {page, complaints} = await open(browser, address);
     await page.locator('#log-drop').waitFor();
