@@ -36,8 +36,9 @@ async function save(page: Page, button: string): Promise<string> {
   return path;
 }
 
-function choose(page: Page, name: string, content: string | Buffer): Promise<void> {
-  return page.setInputFiles('#log-file', {name, mimeType: 'text/csv', buffer: Buffer.from(content)});
+async function choose(page: Page, name: string, content: string | Buffer): Promise<void> {
+  await page.locator('#log-drop').waitFor();  // the tab is shown once the page listens
+  await page.setInputFiles('#log-file', {name, mimeType: 'text/csv', buffer: Buffer.from(content)});
 }
 
 /** What is done, left or right, is what is earned in the next row. */
@@ -171,7 +172,6 @@ describe('bad input', () => {
     ['one action alone', 'same.csv', 'reward,action\n1,2\n2,2\n', /the action 'action' is '2' in every row/],
   ] as const)('%s is named', async (_, name, content, wanted) => {
     const {page, complaints} = await open(browser, address);
-    await page.locator('#log-drop').waitFor();
     await choose(page, name, content);
     await expect.poll(() => text(page, 'log-problem')).toMatch(wanted);
     expect(await page.locator('#panel-log').evaluate((panel) => panel.classList.contains('busy'))).toBe(false);
@@ -182,7 +182,6 @@ describe('bad input', () => {
 
   test('columns without a reward are asked for again', async () => {
     const {page} = await open(browser, address);
-    await page.locator('#log-drop').waitFor();
     await choose(page, 'arms.csv', twoArmed(60, 'step,light,earned,action'));
     await expect.poll(() => text(page, 'log-problem')).toContain('No column looks like the reward');
     await page.click('#log-learn');
