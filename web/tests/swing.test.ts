@@ -202,7 +202,7 @@ describe('where the core cannot run, or stops', () => {
     await expect.poll(() => page.locator('#notes').textContent()).toContain('What you see is a recorded run.');
     await upright(page, 2);
     expect(await text(page, 'swing-phase')).toBe('Holding it upright');
-    expect(await text(page, 'swing-steps')).toBe('6,000');
+    expect(await text(page, 'swing-steps')).toMatch(/^[56],\d{3}$/);  // whole episodes
     expect(Number(await text(page, 'swing-fits'))).toBeGreaterThan(3);
     expect(await colours(page, '#learning-chart canvas')).toBeGreaterThan(10);
     expect(await page.locator('#swing-learn').isDisabled()).toBe(true);
