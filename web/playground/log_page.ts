@@ -228,6 +228,7 @@ export class LogPage {
       name.scope = 'row';
       name.textContent = column.name;
       const cells = document.createElement('td');
+      cells.className = 'cells';
       cells.textContent = column.cells.join(', ');
       const choice = document.createElement('select');
       choice.setAttribute('aria-label', `What ${column.name} is`);
