@@ -306,7 +306,7 @@ export class LogPage {
         cell(row, typeof share === 'number' ? `${Math.round(100 * Math.max(0, share))} %` : '–');
       }
     });
-    show('log-predictions-note', `The share of its variance that is foreseen, in rows that were not fitted to.${heldOut(result)}`);
+    show('log-predictions-note', `The share of its variance that is foreseen, given what is done until then, in rows that were not fitted to.${heldOut(result)}`);
   }
 
   private showFigures(result: LogResult): void {
