@@ -296,7 +296,8 @@ void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref
 }
 
 void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
-  c.selfadjointView<Eigen::Lower>().rankUpdate(a);
+  // Eigen divides by the number of columns.
+  if (a.cols() > 0) c.selfadjointView<Eigen::Lower>().rankUpdate(a);
   c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
 }
 

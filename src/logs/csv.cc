@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "files/input_file.h"
 
@@ -359,7 +360,7 @@ Table::Cell parse_number(std::string_view text) {
   const char* const last = first + text.size();
   if (text.size() > 1 && *first == '+' && first[1] != '-') ++first;
   double value = 0.0;
-  const auto [end, code] = std::from_chars(first, last, value);
+  const auto [end, code] = read_number(first, last, value);
   if (end != last || code == std::errc::invalid_argument) return {Kind::text, 0.0};
   if (code == std::errc::result_out_of_range) return {Kind::out_of_range, 0.0};
   return {std::isfinite(value) ? Kind::number : Kind::not_finite, value};

@@ -1,10 +1,10 @@
-#include <charconv>
 #include <unordered_set>
 #include <utility>
 
 #include <waggle/log.h>
 
 #include "core/check.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "files/atomic_file.h"
 #include "logs/csv.h"
@@ -16,12 +16,6 @@ using Eigen::Index;
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 16;
-
-void append_number(double value, std::string& to) {
-  char text[32];
-  const auto [end, code] = std::to_chars(text, text + sizeof text, value);
-  to.append(text, end);
-}
 
 }  // namespace
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#ifdef WAGGLE_WITH_ZIP
 #include <zip.h>
+#endif
 
 #include "core/check.h"
 #include "core/text.h"
@@ -60,6 +62,8 @@ class FileStore final : public ArrayStore {
  private:
   InputFile file_;
 };
+
+#ifdef WAGGLE_WITH_ZIP
 
 class ZipStream final : public ByteStream {
  public:
@@ -131,6 +135,8 @@ class ZipStore final : public ArrayStore {
   std::unique_ptr<zip_t, void (*)(zip_t*)> archive_;
   std::string path_;
 };
+
+#endif
 
 struct Array {
   std::string column;      // the name its columns start with
@@ -272,7 +278,7 @@ class NpyTable final : public Table {
               array.name,
               place.array,
               first,
-              by_column ? all.item_size : header.row_size,
+              static_cast<std::size_t>(by_column ? all.item_size : header.row_size),
               !by_column || first + 1 == all.width,
               {}};
     lane.stream->skip(header.data_offset + first * header.rows * all.item_size);
@@ -312,6 +318,8 @@ class NpyTable final : public Table {
 
 }  // namespace
 
+#ifdef WAGGLE_WITH_ZIP
+
 std::unique_ptr<Table> open_npz(const std::filesystem::path& path) {
   auto store = std::make_unique<ZipStore>(path);
   const std::size_t count = store->count();
@@ -333,6 +341,15 @@ std::unique_ptr<Table> open_npz(const std::filesystem::path& path) {
   require(!arrays.empty(), "'{}': the archive has no arrays", path.string());
   return std::make_unique<NpyTable>(path, std::move(store), std::move(arrays));
 }
+
+#else
+
+std::unique_ptr<Table> open_npz(const std::filesystem::path& path) {
+  throw Error(fmt::format("cannot read '{}': this waggle was built without zip (the switch is {})",
+                          path.string(), "WAGGLE_WITH_ZIP"));
+}
+
+#endif
 
 std::unique_ptr<Table> open_npy(const std::filesystem::path& path) {
   auto store = std::make_unique<FileStore>(path);

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -91,6 +93,42 @@ TEST(KnownState, ThePendulumKeepsWhatItsProgramPromises) {
   EXPECT_GT(
       best_swing_up({.pendulum = {.gravity = 1.0}, .angles = 101, .velocities = 81}).simulated.mean,
       fine.simulated.mean + 30.0);
+}
+
+TEST(KnownState, ThePendulumsValuesSolveBellmansEquation) {
+  const double discount = 0.95;
+  const SwingUpOptions options = {.angles = 202, .velocities = 161};
+  const SwingUpValues exact = swing_up_values(options, discount);
+  ASSERT_EQ(exact.values.rows(), 202);
+  ASSERT_EQ(exact.values.cols(), 161);
+  EXPECT_DOUBLE_EQ(exact.angles[101], 0.0);
+  EXPECT_DOUBLE_EQ(exact.velocities[80], 0.0);
+  EXPECT_NEAR(exact.values(101, 80), 0.0, 0.01);  // upright and at rest
+  // From a state whose best torque is clear: one step on, with the value of where it leads,
+  // bilinear between the grid's points.
+  const auto value_at = [&](const PendulumState& state) {
+    const double x = (std::remainder(state.angle, 2.0 * std::numbers::pi) - exact.angles[0]) /
+                     (exact.angles[1] - exact.angles[0]);
+    const double y = (state.angular_velocity + 8.0) / 0.1;
+    const auto i = static_cast<Eigen::Index>(x), j = static_cast<Eigen::Index>(y);
+    const double u = x - static_cast<double>(i), v = y - static_cast<double>(j);
+    const auto& values = exact.values;
+    return (1 - u) * ((1 - v) * values(i, j) + v * values(i, j + 1)) +
+           u * ((1 - v) * values(i + 1, j) + v * values(i + 1, j + 1));
+  };
+  for (const auto& [i, j] : {std::pair{30, 40}, {60, 100}, {95, 85}, {120, 70}, {180, 130}}) {
+    const PendulumState state{exact.angles[i], exact.velocities[j]};
+    double best = -1e9;
+    for (int a = 0; a < 9; ++a) {
+      const double torque = 0.5 * a - 2.0;
+      best = std::max(best, pendulum_reward(state, torque) +
+                                discount * value_at(moved(options.pendulum, state, torque)));
+    }
+    EXPECT_NEAR(exact.values(i, j), best, 0.01) << i << ", " << j;
+  }
+  // As the pendulum is, so are its values: the same when all is turned round.
+  EXPECT_NEAR(exact.values(101 + 40, 80 + 30), exact.values(101 - 40, 80 - 30), 1e-3);
+  expect_error([&] { swing_up_values(options, 1.0); }, "discount = 1", "(0, 0.999]");
 }
 
 TEST(KnownState, TheCarClimbsGentlyIfThereIsTime) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numbers>
 #include <vector>
 
@@ -17,6 +19,7 @@ constexpr int kTorques = 9;        // tried in the program: more change its valu
 constexpr int kTorquesActed = 21;  // and in acting on it
 constexpr int kAngleParts = 64;    // of all starts, from each of which two are drawn
 constexpr int kVelocityParts = 16;
+constexpr double kForgotten = 1e-4;  // what follows counts for less than this, and for nothing
 constexpr double kPi = std::numbers::pi;
 
 struct Swing {
@@ -38,6 +41,11 @@ std::vector<double> torques(int count) {
   return all;
 }
 
+std::array<GridAxis, 2> axes_of(const SwingUpOptions& options) {
+  return {GridAxis{-kPi, kPi, options.angles, true},
+          GridAxis{-kPendulumSpeed, kPendulumSpeed, options.velocities}};
+}
+
 }  // namespace
 
 void SwingUpOptions::validate() const {
@@ -53,13 +61,11 @@ ProgrammedReturn best_swing_up(const SwingUpOptions& options) {
   const Swing swing{options.pendulum};
   const Eigen::Index steps = options.pendulum.episode_steps;
   const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kHorizon));
-  const GridProgram<Swing> program(
-      swing, {.axes = {GridAxis{-kPi, kPi, options.angles, true},
-                       GridAxis{-kPendulumSpeed, kPendulumSpeed, options.velocities}},
-              .actions = torques(kTorques),
-              .horizon = horizon,
-              .dense = 20,
-              .stride = 5});
+  const GridProgram<Swing> program(swing, {.axes = axes_of(options),
+                                           .actions = torques(kTorques),
+                                           .horizon = horizon,
+                                           .dense = 20,
+                                           .stride = 5});
 
   const std::vector<double> tried = torques(kTorquesActed);
   ProgrammedReturn result;
@@ -82,6 +88,29 @@ ProgrammedReturn best_swing_up(const SwingUpOptions& options) {
   }
   result.simulated = summarised_pairs(returns);
   result.promised /= static_cast<double>(returns.size());
+  return result;
+}
+
+SwingUpValues swing_up_values(const SwingUpOptions& options, double discount) {
+  options.validate();
+  require(discount > 0.0 && discount <= 0.999, "discount = {}: must be in (0, 0.999]", discount);
+  const auto [angles, velocities] = axes_of(options);
+  const int horizon = 1 + static_cast<int>(std::log(kForgotten) / std::log(discount));
+  const GridProgram<Swing> program(Swing{options.pendulum}, {.axes = axes_of(options),
+                                                             .actions = torques(kTorques),
+                                                             .horizon = horizon,
+                                                             .discount = discount,
+                                                             .dense = 0,
+                                                             .stride = horizon});
+  SwingUpValues result{Eigen::VectorXd(angles.points), Eigen::VectorXd(velocities.points),
+                       Eigen::MatrixXd(angles.points, velocities.points)};
+  for (int j = 0; j < velocities.points; ++j) result.velocities[j] = velocities.at(j);
+  for (int i = 0; i < angles.points; ++i) {
+    result.angles[i] = angles.at(i);
+    for (int j = 0; j < velocities.points; ++j) {
+      result.values(i, j) = program.value(horizon, {angles.at(i), velocities.at(j)});
+    }
+  }
   return result;
 }
 

@@ -6,7 +6,7 @@ import {Chart} from './charts';
 import type {Flight, Flown} from './core';
 import {RingView, SHOWN_STEPS, StripView} from './field_view';
 import {MemoryView} from './memory_view';
-import {element, message, note, reducedMotion, show, whole} from './page';
+import {element, everyFrame, message, note, reducedMotion, show, whenSeen, whole} from './page';
 import {beeSettings} from './settings';
 import type {Settings} from './settings';
 import {BEE_SLIDERS, Sliders} from './sliders';
@@ -48,7 +48,6 @@ export class BeePage {
   private asking = false;              // steps are on their way
   private work = Promise.resolve();    // what was asked of the core, one after the other
   private story = 0;                   // the opening goes on while this stays the same
-  private lastFrame = 0;
   private lastChart = 0;
   private changing = 0;                // a timer: sliders are heard when they rest
   private newWorld = false;            // and whether they have changed the world
@@ -86,7 +85,7 @@ export class BeePage {
     this.started = true;
     this.setFlight('random');
     this.begin();
-    requestAnimationFrame((time) => this.frame(time));
+    everyFrame((time, seconds) => this.frame(time, seconds));
   }
 
   /** The core is no more; what is asked from now on is asked of this one, from the beginning. */
@@ -118,7 +117,7 @@ export class BeePage {
   /** Without a click: a random flight, one solve, and what it was good for. */
   private async tellStory(): Promise<void> {
     const story = ++this.story;
-    await new Promise((resolve) => setTimeout(resolve, 1000 * OPENING_SECONDS));
+    await whenSeen(1000 * OPENING_SECONDS);
     if (story === this.story) this.learnThenFly();
   }
 
@@ -273,10 +272,7 @@ export class BeePage {
     button.setAttribute('aria-pressed', String(!playing));
   }
 
-  private frame(time: number): void {
-    const seconds = Math.min(0.1, (time - this.lastFrame) / 1000);
-    this.lastFrame = time;
-    requestAnimationFrame((next) => this.frame(next));
+  private frame(time: number, seconds: number): void {
     if (this.settings.tab !== 'bee') return;
     if (this.playing) {
       this.timeline.advance(seconds * this.settings.speed);

@@ -1,7 +1,7 @@
 // What the page may ask of the worker: names, arguments and results.
 
 import type {
-  BeeSettings, Flight, Flown, Learnt, MarketFacts, MarketRun, SwingLearnt, SwingPractice, SwingRun, SwingSettings,
+  BeeSettings, Flight, Flown, Learnt, LogFile, LogOpened, LogProgress, LogResult, MarketFacts, MarketRun, Role, SwingLearnt, SwingPractice, SwingRun, SwingSettings,
   SwingWorld, Timing,
 } from './core';
 
@@ -20,6 +20,10 @@ export interface Calls {
   swingSetWorld: [[world: SwingWorld], void];
   swingHold: [[at: {position: number; angle: number} | null], void];
   swingPush: [[change: number], void];
+  logSample: [[], Uint8Array<ArrayBuffer>];
+  logOpen: [[file: File], LogOpened];
+  logLearn: [[roles: Role[], discount: number, seed: number], LogResult];
+  logFile: [[what: LogFile], Uint8Array<ArrayBuffer>];
 }
 
 export interface Call<Name extends keyof Calls> {
@@ -30,7 +34,7 @@ export interface Call<Name extends keyof Calls> {
 
 /** An answer, or what there is to see before it. */
 export type Answer = {id: number; value: Calls[keyof Calls][1]} | {id: number; error: string} |
-  {id: number; meanwhile: SwingPractice};
+  {id: number; meanwhile: SwingPractice} | {id: number; progress: LogProgress};
 
 /** Whoever answers: the worker, or a recording of it. */
 export interface CoreClient {

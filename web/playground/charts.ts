@@ -57,7 +57,7 @@ export class Chart {
       {
         width: 320,
         height: options.height,
-        padding: [6, 10, 0, 0],
+        padding: [6, 18, 0, 0],
         cursor: {show: false},
         legend: {show: false},
         scales: {

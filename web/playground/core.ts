@@ -3,6 +3,10 @@
 
 export interface CoreModule {
   HEAPF64: Float64Array;
+  HEAPU8: Uint8Array<ArrayBuffer>;
+  /** Files of the core, which are in its memory alone. */
+  FS: {writeFile(name: string, bytes: Uint8Array): void; readFile(name: string): Uint8Array<ArrayBuffer>};
+  ccall(name: string, result: 'number', types: ('string' | 'number')[], args: (string | number)[]): number;
   UTF8ToString(pointer: number): string;
   _last_error(): number;
   _version(): number;
@@ -49,6 +53,11 @@ export interface CoreModule {
   _swing_steps(): number;
   _swing_score(): number;
   _swing_time_step(): number;
+  /** Called while log_learn() is at work. */
+  learning?: (what: string, done: number, total: number) => void;
+  _log_take(what: number): number;
+  _log_bytes(): number;
+  _log_size(): number;
 }
 
 /** What the sliders say, in the library's words. */
@@ -153,10 +162,61 @@ export interface SwingLearnt {
   score: number;
 }
 
+/** What a column of a log is to the learner; the order is that of log_session.h. */
+export const ROLES = ['observation', 'reward', 'action', 'episode', 'terminated', 'truncated', 'unused'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface LogColumn {
+  name: string;
+  /** Of the first rows. */
+  cells: string[];
+  role: Role;
+}
+
+export interface LogOpened {
+  columns: LogColumn[];
+  /** How many of the file's bytes were read: the rest is not learnt from. */
+  read: number;
+}
+
+export interface LogProgress {
+  what: string;
+  done: number;
+  /** 0 if not known. */
+  total: number;
+}
+
+/** What was learnt from a log, and how well, as log_session.cc writes it; null is what is not known. */
+export interface LogResult {
+  milliseconds: number;
+  rows: number;
+  rowsInFile: number;
+  episodes: number;
+  predictive: boolean;
+  /** The share of what follows that the value explains, in rows held out. */
+  heldOut: number | null;
+  predictions: {horizons: number[]; names: string[]; explained: (number | null)[][]} | null;
+  actions: string[];
+  choices: string[];
+  discount: number;
+  residual: number;
+  evaluation: {
+    judged: number; meanReward: number; bellmanError: number; greedyBellmanError: number; withReturn: number;
+    slope: number; intercept: number; correlation: number; sameShare: number; difference: number[];
+    deviation: number[];
+  };
+  /** The last rows: reward, value, return, TD error, logged and greedy actions. */
+  last: (number | null)[][];
+  warnings: string[];
+}
+
+export type LogFile = 'model' | 'header' | 'source';
+
 const FLIGHTS: Record<Flight, number> = {random: 0, greedy: 1, exploring: 2};
 const MOST_STEPS = 5000;
+const LOG_PARTS = {columns: 0, result: 1, model: 2, header: 3, source: 4};
 
-/** One bee, one market and one pole in this thread. */
+/** One bee, one market, one pole and one log in this thread. */
 export class Core {
   private time = 0;
 
@@ -277,6 +337,40 @@ export class Core {
 
   swingPush(change: number): void {
     this.check(this.module._swing_push(change));
+  }
+
+  /** Some bytes of a log to try. */
+  logSample(): Uint8Array<ArrayBuffer> {
+    this.check(this.module.ccall('log_sample', 'number', ['string'], ['sample.csv']));
+    return this.module.FS.readFile('sample.csv');
+  }
+
+  logOpen(name: string, bytes: Uint8Array): LogColumn[] {
+    this.module.FS.writeFile(name, bytes);
+    this.check(this.module.ccall('log_open', 'number', ['string'], [name]));
+    const columns = JSON.parse(this.logText('columns')) as {name: string; cells: string[]; role: number}[];
+    return columns.map((column) => ({...column, role: ROLES[column.role] ?? 'unused'}));
+  }
+
+  logLearn(roles: Role[], discount: number, seed: number, tell: (progress: LogProgress) => void): LogResult {
+    const start = performance.now();
+    this.module.learning = (what, done, total) => tell({what, done, total});
+    const digits = roles.map((role) => ROLES.indexOf(role)).join('');
+    this.check(this.module.ccall('log_learn', 'number', ['string', 'number', 'number'], [digits, discount, seed]));
+    const result = JSON.parse(this.logText('result')) as Omit<LogResult, 'milliseconds'>;
+    return {...result, milliseconds: performance.now() - start};
+  }
+
+  logFile(what: LogFile): Uint8Array<ArrayBuffer> {
+    this.check(this.module._log_take(LOG_PARTS[what]));
+    const from = this.module._log_bytes();
+    return this.module.HEAPU8.slice(from, from + this.module._log_size());
+  }
+
+  private logText(what: 'columns' | 'result'): string {
+    this.check(this.module._log_take(LOG_PARTS[what]));
+    const from = this.module._log_bytes();
+    return new TextDecoder().decode(this.module.HEAPU8.subarray(from, from + this.module._log_size()));
   }
 
   private swingRows(): Float64Array {

@@ -5,6 +5,7 @@ import recording from 'virtual:recorded-run';
 import {BeePage} from './bee_page';
 import type {CoreClient} from './calls';
 import type {BeeSettings} from './core';
+import {LogPage} from './log_page';
 import {MarketPage} from './market_page';
 import {element, message, note, reducedMotion} from './page';
 import {RecordedCore} from './recorded_core';
@@ -34,9 +35,9 @@ async function connect(): Promise<WorkerClient | string> {
   }
 }
 
-/** The bee as it was recorded, and why. */
+/** The bee as it was recorded, and why. The pole has a recording of its own. */
 function recorded(why: string): CoreClient {
-  note([`${why}, so nothing can be learnt here. What you see is a recorded run of the same bee.`]);
+  note([`${why}, so nothing can be learnt here. What you see is a recorded run.`]);
   document.body.classList.add('recorded');
   return new RecordedCore(recording);
 }
@@ -111,7 +112,8 @@ async function main(): Promise<void> {
   const pages = {
     bee: new BeePage(core, settings, standard, keep),
     market: new MarketPage(core, settings, keep),
-    pole: new SwingPage(settings, standard, keep, core.live),
+    pole: new SwingPage(settings, standard, keep, core.live ? null : recording.swings),
+    log: new LogPage(settings, keep, core.live),
   };
   if (typeof connected !== 'string') {
     watchOver(connected, (other) => {

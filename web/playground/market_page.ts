@@ -5,7 +5,7 @@ import type {CoreClient} from './calls';
 import {Chart} from './charts';
 import {MARKET, MARKET_COLUMNS, WHO} from './core';
 import type {MarketFacts, Timing} from './core';
-import {element, message, note, reducedMotion, show, whole} from './page';
+import {element, everyFrame, message, note, reducedMotion, show, whenSeen, whole} from './page';
 import type {Settings} from './settings';
 import {CoreLost} from './worker_client';
 
@@ -71,7 +71,7 @@ export class MarketPage {
       }),
     };
     this.open();
-    requestAnimationFrame((time) => this.frame(time, time));
+    everyFrame((_, seconds) => this.frame(seconds));
   }
 
   /** The core is no more; what is asked from now on is asked of this one. */
@@ -104,9 +104,9 @@ export class MarketPage {
       show('market-other-gain', this.facts.otherGain.toFixed(4));
       show('market-timing-text', TIMINGS[this.settings.timing]);
     });
-    setTimeout(() => {
+    void whenSeen(WAIT_MILLISECONDS).then(() => {
       if (visit === this.visit) this.learn();
-    }, WAIT_MILLISECONDS);
+    });
   }
 
   private learn(): void {
@@ -148,11 +148,10 @@ export class MarketPage {
     if (this.rows.length > HELD_STEPS) this.open();
   }
 
-  private frame(time: number, before: number): void {
-    requestAnimationFrame((next) => this.frame(next, time));
+  private frame(seconds: number): void {
     if (this.settings.tab !== 'market') return;
     const speed = reducedMotion() ? STEPS_PER_SECOND / 10 : STEPS_PER_SECOND;
-    this.due += Math.min(0.1, (time - before) / 1000) * speed;
+    this.due += seconds * speed;
     if (this.due < 1 || this.asking) return;
     const steps = Math.floor(this.due);
     this.due -= steps;

@@ -43,6 +43,38 @@ export function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+const LONGEST_FRAME = 0.1;  // seconds
+
+/**
+ * Calls `work` for every frame as long as the page is seen, with its time in milliseconds and the seconds since the last
+ * one. After a long pause these are few: nothing tries to catch up with what nobody saw.
+ */
+export function everyFrame(work: (time: number, seconds: number) => void): void {
+  let last = 0;
+  const frame = (time: number) => {
+    requestAnimationFrame(frame);
+    if (document.hidden) return;
+    const seconds = Math.max(0, Math.min(LONGEST_FRAME, (time - last) / 1000));
+    last = time;
+    work(time, seconds);
+  };
+  requestAnimationFrame(frame);
+}
+
+/** After so long, once the page is seen. */
+export async function whenSeen(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  if (!document.hidden) return;
+  await new Promise<void>((resolve) => {
+    const listen = () => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', listen);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', listen);
+  });
+}
+
 export function reducedMotion(): boolean {
   return matchMedia('(prefers-reduced-motion: reduce)').matches;
 }

@@ -4,6 +4,7 @@
 import {BEE_COLUMNS, CELLS} from './core';
 import type {Flown} from './core';
 import type {Calls, CoreClient} from './calls';
+import type {RecordedSwings} from './recorded_swing';
 
 /** One stretch of flight. Numbers are rounded; field and memory are bytes in base64. */
 export interface RecordedFlight {
@@ -20,6 +21,7 @@ export interface RecordedRun {
   experience: number;
   random: RecordedFlight;
   greedy: RecordedFlight;
+  swings: RecordedSwings;
 }
 
 /** Memory is kept for every so many steps. */

@@ -2,7 +2,7 @@
 
 import type {BeeSettings, SwingSettings, SwingSystem, Timing} from './core';
 
-export const TABS = ['bee', 'market', 'pole'] as const;
+export const TABS = ['bee', 'market', 'pole', 'log'] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface Settings {
@@ -22,6 +22,7 @@ export interface Settings {
   mass: number;
   neurons: number;
   practice: number;
+  discount: number;
   tab: Tab;
   timing: Timing;
   theme: 'auto' | 'light' | 'dark';
@@ -29,7 +30,8 @@ export interface Settings {
 
 export const DEFAULTS: Settings = {
   omega: 0.1, c: 0.1, gamma: 0.5, units: 300, lambda: 1e-3, memory: 0.9, steps: 2000, seed: 0,
-  speed: 40, system: 'pendulum', noise: 0, delay: 0, gravity: 1, mass: 1, neurons: 100, practice: 6000, tab: 'bee', timing: 'arrival', theme: 'auto',
+  speed: 40, system: 'pendulum', noise: 0, delay: 0, gravity: 1, mass: 1, neurons: 100, practice: 6000,
+  discount: 0.9, tab: 'bee', timing: 'arrival', theme: 'auto',
 };
 
 const STILL_SPEED = 4;
@@ -40,7 +42,7 @@ export function defaults(still: boolean): Settings {
 }
 
 export type NumberName = 'omega' | 'c' | 'gamma' | 'units' | 'lambda' | 'memory' | 'steps' | 'seed' | 'speed' |
-  'noise' | 'delay' | 'gravity' | 'mass' | 'neurons' | 'practice';
+  'noise' | 'delay' | 'gravity' | 'mass' | 'neurons' | 'practice' | 'discount';
 type ChoiceName = 'tab' | 'timing' | 'theme' | 'system';
 
 export interface Range {
@@ -66,6 +68,7 @@ export const RANGES: Record<NumberName, Range> = {
   mass: {least: 0.2, most: 3, step: 0.1},
   neurons: {least: 20, most: 300, step: 10},
   practice: {least: 1000, most: 10_000, step: 500},
+  discount: {least: 0, most: 0.99, step: 0.01},
 };
 
 const MOST_NOTES = 5;

@@ -1,4 +1,4 @@
-// Sliders: those of Bee World and those of the pole.
+// Sliders: those of Bee World, of the pole and of the visitor's log.
 
 import {RANGES, fromSlider, toSlider} from './settings';
 import type {NumberName, Settings} from './settings';
@@ -8,6 +8,7 @@ import {element} from './page';
 export type SliderName = Exclude<NumberName, 'seed'>;
 export const BEE_SLIDERS = ['omega', 'c', 'gamma', 'units', 'lambda', 'memory', 'steps', 'speed'] as const;
 export const SWING_SLIDERS = ['noise', 'delay', 'gravity', 'mass', 'neurons', 'practice'] as const;
+export const LOG_SLIDERS = ['discount'] as const;
 
 function text(name: SliderName, value: number): string {
   if (name === 'lambda') return value.toExponential(value.toPrecision(2).endsWith('0') ? 0 : 1).replace('e', '·10^');

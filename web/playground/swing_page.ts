@@ -4,10 +4,12 @@ import type uPlot from 'uplot';
 import {Chart} from './charts';
 import {SWING_AHEAD} from './core';
 import type {SwingLearnt, SwingMark, SwingPractice, SwingSystem} from './core';
-import {element, message, note, reducedMotion, show, whole} from './page';
+import {element, everyFrame, message, note, reducedMotion, show, whole} from './page';
 import {swingSettings} from './settings';
 import type {Settings} from './settings';
 import {SWING_SLIDERS, Sliders} from './sliders';
+import {RecordedSwingCore} from './recorded_swing';
+import type {RecordedSwings, SwingCore} from './recorded_swing';
 import {SwingView, between, isUp, stepsOf} from './swing_view';
 import type {Place, SwingStep} from './swing_view';
 import {CoreLost, WorkerClient} from './worker_client';
@@ -40,7 +42,7 @@ export class SwingPage {
   private readonly view = new SwingView(element('swing', HTMLCanvasElement));
   private readonly sliders: Sliders<SwingSlider>;
   private charts: {learning: Chart; angle: Chart} | null = null;
-  private core: WorkerClient | null = null;
+  private core: SwingCore | null = null;
   private session = 0;             // what belongs to an earlier one is not heard
   private seconds = 0.05;          // of a step
   private learnt: SwingLearnt | null = null;
@@ -57,14 +59,13 @@ export class SwingPage {
   private hand: {place: Place; told: boolean; free: boolean} | null = null;
   private changing = 0;            // a timer: sliders are heard when they rest
   private again = false;           // and whether it has to learn again
-  private lastFrame = 0;
   private lastChart = 0;
   private lastStill = 0;           // when practice was last shown, where less motion is asked for
   private replaced = false;        // a core of this session has died before
 
-  /** `live`: whether a core can run here. */
+  /** `recorded`: what is shown where no core can run. */
   constructor(private readonly settings: Settings, private readonly standard: Settings,
-              private readonly changed: () => void, private readonly live: boolean) {
+              private readonly changed: () => void, private readonly recorded: RecordedSwings | null) {
     this.sliders = new Sliders(settings, SWING_SLIDERS, (name) => this.slide(name));
     for (const system of SYSTEMS) {
       const choice = element(`system-${system}`, HTMLInputElement);
@@ -87,14 +88,9 @@ export class SwingPage {
   /** The visitor has come here. */
   start(): void {
     if (this.charts) return;
-    if (!this.live) {
-      show('swing-phase', 'The pole needs WebAssembly and workers, which do not run here.');
-      for (const id of ['swing-learn', 'swing-push', 'swing-pause', 'swing-reset']) {
-        element(id, HTMLButtonElement).disabled = true;
-      }
-      for (const system of SYSTEMS) element(`system-${system}`, HTMLInputElement).disabled = true;
+    if (this.recorded) {
+      for (const id of ['swing-learn', 'swing-push']) element(id, HTMLButtonElement).disabled = true;
       this.sliders.disable([]);
-      return;
     }
     this.charts = {
       learning: new Chart(element('learning-chart', HTMLElement), {
@@ -114,7 +110,7 @@ export class SwingPage {
       }),
     };
     this.begin();
-    requestAnimationFrame((time) => this.frame(time));
+    everyFrame((time, seconds) => this.frame(time, seconds));
   }
 
   redraw(): void {
@@ -129,7 +125,8 @@ export class SwingPage {
     this.replaced = replaced;
     const session = ++this.session;
     this.core?.end();
-    const core = this.core = new WorkerClient();
+    const core: SwingCore = this.core =
+      this.recorded ? new RecordedSwingCore(this.recorded[this.settings.system]) : new WorkerClient();
     core.lost = (reason) => {
       if (session === this.session) this.restart(reason);
     };
@@ -148,7 +145,7 @@ export class SwingPage {
     void this.learn(core, session);
   }
 
-  private async learn(core: WorkerClient, session: number): Promise<void> {
+  private async learn(core: SwingCore, session: number): Promise<void> {
     try {
       this.seconds = await core.call('swingOpen', swingSettings(this.settings));
       const learnt = await core.call('swingLearn');
@@ -206,7 +203,7 @@ export class SwingPage {
   }
 
   /** Asks the core for something, as long as it is this one. */
-  private ask(what: (core: WorkerClient) => Promise<void>): void {
+  private ask(what: (core: SwingCore) => Promise<void>): void {
     const session = this.session;
     if (this.core) what(this.core).catch((error: unknown) => this.complain(error, session));
   }
@@ -229,7 +226,7 @@ export class SwingPage {
     };
     canvas.addEventListener('pointerdown', (event) => {
       const step = this.current();
-      if (!this.learnt || !step || event.button !== 0) return;
+      if (!this.learnt || this.recorded || !step || event.button !== 0) return;
       event.preventDefault();
       canvas.setPointerCapture(event.pointerId);
       canvas.classList.add('held');
@@ -258,10 +255,7 @@ export class SwingPage {
     return this.steps[Math.min(this.steps.length - 1, Math.floor(this.now))] ?? null;
   }
 
-  private frame(time: number): void {
-    const seconds = Math.min(0.1, (time - this.lastFrame) / 1000);
-    this.lastFrame = time;
-    requestAnimationFrame((next) => this.frame(next));
+  private frame(time: number, seconds: number): void {
     if (this.settings.tab !== 'pole') return;
     const pace = reducedMotion() ? STILL_PACE : 1;
     if (!this.learnt) {
@@ -382,7 +376,7 @@ export class SwingPage {
     show('swing-steps', whole(this.practised));
     show('swing-fits', String(this.marks.filter((mark) => mark.fit).length));
     show('swing-up', this.learnt ? `${(this.up * this.seconds).toFixed(1)} s` : '–');
-    element('swing-push', HTMLButtonElement).disabled = !this.learnt;
+    element('swing-push', HTMLButtonElement).disabled = !this.learnt || this.recorded !== null;
     panel.dataset['state'] = this.learnt ? 'acting' : 'practising';
     panel.dataset['up'] = (this.up * this.seconds).toFixed(2);
     panel.dataset['falls'] = String(this.falls);

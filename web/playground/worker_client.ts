@@ -2,7 +2,7 @@
 
 import CoreWorker from './worker?worker&inline';
 import type {Answer, Calls, CoreClient} from './calls';
-import type {SwingPractice} from './core';
+import type {LogProgress, SwingPractice} from './core';
 
 interface Waiting {
   resolve(value: Calls[keyof Calls][1]): void;
@@ -22,6 +22,8 @@ export class WorkerClient implements CoreClient {
   lost: (why: string, silent: boolean) => void = () => {};
   /** Told of what there is to see before an answer. */
   meanwhile: (practice: SwingPractice) => void = () => {};
+  /** Told how far a long piece of work is. */
+  progress: (progress: LogProgress) => void = () => {};
   private readonly worker = new CoreWorker();
   private readonly waiting = new Map<number, Waiting>();
   private readonly clock = setInterval(() => this.tick(), TICK_MILLISECONDS);
@@ -35,6 +37,10 @@ export class WorkerClient implements CoreClient {
       this.quiet = 0;
       if ('meanwhile' in answer) {
         this.meanwhile(answer.meanwhile);
+        return;
+      }
+      if ('progress' in answer) {
+        this.progress(answer.progress);
         return;
       }
       const waiting = this.waiting.get(answer.id);

@@ -31,6 +31,10 @@ describe('where the core cannot run', () => {
     expect(await page.locator('#set-units').isDisabled()).toBe(true);
     await page.click('#tab-market');
     expect(await text(page, 'market-phase')).toContain('needs WebAssembly');
+    await page.click('#tab-log');
+    expect(await text(page, 'log-phase')).toContain('needs WebAssembly');
+    expect(await page.locator('#log-file').isDisabled()).toBe(true);
+    expect(await page.locator('#log-sample').isDisabled()).toBe(true);
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -82,7 +86,7 @@ describe('when the core fails', () => {
     expect(await text(page, 'market-phase')).toContain('needs WebAssembly');
     expect(await page.locator('#market-learn').isDisabled()).toBe(true);
     expect(await page.locator('#notes p').allTextContents()).toEqual([
-      'The core stopped (out of memory), so nothing can be learnt here. What you see is a recorded run of the same bee.Close']);
+      'The core stopped (out of memory), so nothing can be learnt here. What you see is a recorded run.Close']);
     expect(complaints).toEqual([]);
     await page.close();
   });

@@ -195,13 +195,28 @@ describe('a visitor', () => {
 });
 
 describe('where the core cannot run, or stops', () => {
-  test('no WebAssembly: a message', async () => {
+  test('no WebAssembly: a recorded pendulum, and a recorded cart', async () => {
     const {page, complaints} = await open(browser, pole, {
       before: async (fresh) => void await fresh.addInitScript(() => { Reflect.deleteProperty(window, 'WebAssembly'); }),
     });
-    await expect.poll(() => text(page, 'swing-phase')).toContain('needs WebAssembly');
+    await expect.poll(() => page.locator('#notes').textContent()).toContain('What you see is a recorded run.');
+    await upright(page, 2);
+    expect(await text(page, 'swing-phase')).toBe('Holding it upright');
+    expect(await text(page, 'swing-steps')).toMatch(/^[56],\d{3}$/);  // whole episodes
+    expect(Number(await text(page, 'swing-fits'))).toBeGreaterThan(3);
+    expect(await colours(page, '#learning-chart canvas')).toBeGreaterThan(10);
     expect(await page.locator('#swing-learn').isDisabled()).toBe(true);
+    expect(await page.locator('#swing-push').isDisabled()).toBe(true);
     expect(await page.locator('#set-noise').isDisabled()).toBe(true);
+    await drag(page, [0.5, 0.5], [0.8, 0.5], async () => {});  // nothing can be held
+    expect(await text(page, 'swing-phase')).not.toBe('In your hand');
+    // The episode has 20 seconds: then it hangs again, and no fall is counted.
+    await page.waitForFunction(() => Math.abs(Number(document.getElementById('panel-pole')?.dataset['angle'])) > 2.5, null, {timeout: 40_000});
+    expect(await said(page, 'falls')).toBe('0');
+    await picture(page, 'playground-pole-recorded');
+    await page.getByText('Cart and pole', {exact: true}).click();
+    await upright(page, 2);
+    expect(await text(page, 'swing-phase')).toBe('Balancing');
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -229,6 +244,86 @@ describe('where the core cannot run, or stops', () => {
     await page.click('#swing-learn');
     await practising(page);
     await learnt(page);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('a page that is not looked at', () => {
+  /** The page's clock and whether it is seen are the test's to say. */
+  const fake = () => {
+    const state = {gap: 0, hidden: false, asked: 0};
+    Object.assign(window, {fake: state});
+    const frame = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (work) => frame((time) => work(time + state.gap));
+    Object.defineProperty(document, 'hidden', {get: () => state.hidden});
+    Object.defineProperty(document, 'visibilityState', {get: () => (state.hidden ? 'hidden' : 'visible')});
+    const ask = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (this: Worker, ...args: unknown[]) {
+      ++state.asked;
+      ask.apply(this, args as [unknown]);
+    };
+  };
+  const set = (page: Page, hidden: boolean, gap: number) => page.evaluate(([now, more]) => {
+    const {fake: state} = window as unknown as {fake: {gap: number; hidden: boolean}};
+    state.hidden = now;
+    state.gap += more;
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, [hidden, gap] as const);
+  const asked = (page: Page) => page.evaluate(() => (window as unknown as {fake: {asked: number}}).fake.asked);
+  const HOUR = 3_600_000;
+
+  /** Hides the page for an hour: nothing is asked of the core meanwhile, and little at once when it is seen again. */
+  async function expectRest(page: Page): Promise<void> {
+    await set(page, true, 0);
+    await page.waitForTimeout(500);  // what was on its way has arrived
+    const before = await asked(page);
+    await page.waitForTimeout(1500);
+    expect(await asked(page)).toBe(before);
+    await set(page, false, HOUR);
+    await page.waitForTimeout(1000);
+    const after = await asked(page);
+    expect(after).toBeGreaterThan(before);
+    expect(after).toBeLessThan(before + 60);
+  }
+
+  test('the pole rests, and goes on from where it was', async () => {
+    const {page, complaints} = await open(browser, `${cart}&practice=1000`, {before: async (fresh) => void await fresh.addInitScript(fake)});
+    await learnt(page);
+    await upright(page, 0.5);
+    await expectRest(page);
+    // An hour would be 180,000 steps; the one second that was seen is 50, on a busy machine.
+    expect(Number(await said(page, 'up'))).toBeLessThan(30);
+    await upright(page, 0.5);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('the bee and the market do, too', async () => {
+    const {page, complaints} = await open(browser, `${url}#speed=40`, {before: async (fresh) => void await fresh.addInitScript(fake)});
+    await page.waitForFunction(() => document.body.dataset['flight'] === 'greedy', null, {timeout: 60_000});
+    const steps = () => page.evaluate(() => Number(document.body.dataset['steps']));
+    const flown = await steps();
+    await expectRest(page);
+    expect(await steps()).toBeLessThan(flown + 400);
+    await page.click('#tab-market');
+    await page.waitForFunction(() => Number(document.getElementById('cost-learnt')?.textContent) > 0, null, {timeout: 60_000});
+    const traded = await number(page, 'market-steps');
+    await expectRest(page);
+    expect(await number(page, 'market-steps')).toBeLessThan(traded + 400);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('what comes by itself waits until it is seen', async () => {
+    const {page, complaints} = await open(browser, url, {before: async (fresh) => {
+      await fresh.addInitScript(fake);
+      await fresh.addInitScript(() => { (window as unknown as {fake: {hidden: boolean}}).fake.hidden = true; });
+    }});
+    await page.waitForTimeout(5000);
+    expect(await text(page, 'solve-time')).toBe('–');
+    await set(page, false, HOUR);
+    await page.waitForFunction(() => document.body.dataset['flight'] === 'greedy', null, {timeout: 60_000});
     expect(complaints).toEqual([]);
     await page.close();
   });

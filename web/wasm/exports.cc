@@ -1,11 +1,13 @@
-// What the page's worker calls: plain functions on one bee, one market and one pole. Each that can
-// fail returns whether it worked; last_error() then says why it did not. Pointers stay valid until
-// the next call that changes what they point to.
+// What the page's worker calls: plain functions on one bee, one market, one pole and one log. Each
+// that can fail returns whether it worked; last_error() then says why it did not. Pointers stay
+// valid until the next call that changes what they point to.
 
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <emscripten/emscripten.h>
 
@@ -13,6 +15,7 @@
 #include <waggle/version.h>
 
 #include "bee_session.h"
+#include "log_session.h"
 #include "market_session.h"
 #include "swing_session.h"
 
@@ -24,6 +27,8 @@ namespace {
 std::unique_ptr<BeeSession> bee;
 std::unique_ptr<MarketSession> market;
 std::unique_ptr<SwingSession> swing;
+std::unique_ptr<LogSession> visitors_log;
+std::string handed_over;  // by log_take()
 Eigen::VectorXd bee_memory_now;
 std::string error;
 
@@ -54,6 +59,23 @@ SwingSession& the_swing() {
   return *swing;
 }
 
+LogSession& the_log() {
+  if (!visitors_log) throw Error("no log: open one first");
+  return *visitors_log;
+}
+
+/// One digit for each column.
+std::vector<Role> roles_of(std::string_view digits) {
+  std::vector<Role> roles;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '0' + static_cast<int>(Role::unused)) {
+      throw Error("no such role of a column");
+    }
+    roles.push_back(static_cast<Role>(digit - '0'));
+  }
+  return roles;
+}
+
 SwingWorld swing_world(int cart_pole, double noise, int delay, double gravity, double mass) {
   return {.system = cart_pole != 0 ? SwingSystem::cart_pole : SwingSystem::pendulum,
           .sensor = {.noise = noise, .delay = delay},
@@ -65,6 +87,9 @@ SwingWorld swing_world(int cart_pole, double noise, int delay, double gravity, d
 
 /// Whoever waits for swing_learn() may look at rows and marks now. The worker sets what is called.
 EM_JS(void, tell_of_practice, (), { Module['practised'](); });
+/// The same for log_learn(): how far it is.
+EM_JS(void, tell_of_learning, (const char* what, double done, double total),
+      { Module['learning'](UTF8ToString(what), done, total); });
 
 #define PAGE extern "C" EMSCRIPTEN_KEEPALIVE
 
@@ -161,3 +186,36 @@ PAGE int swing_mark_count() { return swing ? static_cast<int>(swing->marks().col
 PAGE int swing_steps() { return swing ? static_cast<int>(swing->steps_practised()) : 0; }
 PAGE double swing_score() { return swing && swing->has_learnt() ? swing->score() : 0.0; }
 PAGE double swing_time_step() { return swing ? swing->seconds_a_step() : 0.0; }
+
+PAGE int log_sample(const char* file) {
+  return attempt([&] { write_sample_log(file); });
+}
+PAGE int log_open(const char* file) {
+  return attempt([&] {
+    visitors_log.reset();
+    visitors_log = std::make_unique<LogSession>(file);
+  });
+}
+PAGE int log_learn(const char* roles, double discount, unsigned seed) {
+  return attempt([&] {
+    the_log().learn(roles_of(roles), discount, seed, [](const Progress& progress) {
+      tell_of_learning(std::string(progress.what).c_str(), progress.done, progress.total);
+      return true;
+    });
+  });
+}
+/// Makes ready what log_bytes() and log_size() then hand over: the columns (0), the result (1), the
+/// model's file (2), its policy as C, the header (3) and the source (4).
+PAGE int log_take(int what) {
+  return attempt([&] {
+    const LogSession& session = the_log();
+    handed_over = what == 0   ? session.columns_json()
+                  : what == 1 ? session.result_json()
+                  : what == 2 ? session.model()
+                  : what == 3 ? session.exported().header
+                              : session.exported().source;
+  });
+}
+PAGE const char* log_bytes() { return handed_over.data(); }
+PAGE int log_size() { return static_cast<int>(handed_over.size()); }
+PAGE int log_most_rows() { return static_cast<int>(LogSession::kMostRows); }

@@ -13,6 +13,7 @@
 #include <waggle/presets.h>
 
 #include "core/check.h"
+#include "quick_fit.h"
 
 namespace waggle::playground {
 
@@ -58,17 +59,7 @@ double time_step(SwingSystem system) {
 
 LearnOptions learn_options(const SwingLearner& learner, std::uint64_t seed) {
   LearnOptions options = presets::predictive();
-  // A browser is three times slower than a program with OpenBLAS, and nobody waits for long: with
-  // half the features it takes half the time, and 6,000 steps of the pendulum still earn −135 to
-  // −237 there (seeds 0–5).
-  PredictiveOptions& predictive = *options.fit.predictive;
-  predictive.layer = 100;
-  predictive.features = 300;
-  predictive.averaged = 3;
-  options.fit.reservoir.units = learner.units;
-  options.fit.reservoir.seed = seed;
-  options.fit.value.discount = kDiscount;
-  options.fit.confidence = false;
+  options.fit = quick_fit(learner.units, kDiscount, seed);
   options.collect.steps = learner.steps;
   return options;
 }

@@ -32,6 +32,16 @@ struct SwingUpOptions {
 };
 ProgrammedReturn best_swing_up(const SwingUpOptions& options = {});
 
+/// What every state of the pendulum is worth to whoever sees it: V(θ, θ̇) = max Σ γᵏ r_k from there
+/// on, without an end, on the grid of the options, looked ahead until γᵏ < 10⁻⁴.
+struct SwingUpValues {
+  Eigen::VectorXd angles;      ///< ascending, in [−π, π)
+  Eigen::VectorXd velocities;  ///< ascending, from −8 to 8
+  Eigen::MatrixXd values;      ///< angles × velocities
+};
+/// Throws Error for bad options, and unless the discount γ is in (0, 0.999].
+SwingUpValues swing_up_values(const SwingUpOptions& options, double discount);
+
 /// The mountain car's best forces, the same way; at most 1000 steps are looked ahead. The best
 /// return takes its time: rocking gently for all of 999 steps costs less than hurrying. A discount
 /// says how much it is to hurry; what is simulated is the plain return in any case.

@@ -175,6 +175,48 @@ function rounds(builder: SectionBuilder, problem: string, runs: Run[]): ChartPla
   };
 }
 
+const plane = ['angle', 'velocity', 'value'];
+const angle: Axis = {title: 'angle θ (0 is upright)', scale: {domain: [-Math.PI, Math.PI], nice: false}};
+const velocity: Axis = {title: 'velocity, hidden from the learner', scale: {domain: [-8, 8], nice: false}};
+
+/** From the least exact value to 0, the greatest there can be: the same colours for both charts. */
+function exactValues(builder: SectionBuilder, run: Run): {exact: Data; domain: [number, number]} {
+  const exact = builder.table(`${run.key}-portrait_exact`, plane);
+  const least = exact.column('value').filter((value) => !Number.isNaN(value)).reduce((a, b) => Math.min(a, b), 0);
+  return {exact, domain: [least, 0]};
+}
+
+/** The learnt value along episodes: it is one of histories, so there is a colour only where one led. */
+function learntPortrait(builder: SectionBuilder, problem: string, run: Run): ChartPlan {
+  return {
+    title: `${problem}: learnt, '${run.learner}'`,
+    draw: () => {
+      const {domain} = exactValues(builder, run);
+      const {name: data} = builder.table(`${run.key}-portrait`, plane);
+      const ink = {color: {
+        field: 'value', type: 'quantitative', scale: {scheme: 'viridis', domain, clamp: true},
+        legend: {title: 'value', orient: 'top', gradientLength: 160}}};
+      return layered(angle, velocity, [
+        {data, mark: 'circle', x: 'angle', y: 'velocity', options: {size: 22, opacity: 1}, channels: ink}], 300);
+    },
+  };
+}
+
+function exactPortrait(builder: SectionBuilder, problem: string, run: Run): ChartPlan {
+  return {
+    title: `${problem}: exact`,
+    draw: () => {
+      const {exact, domain} = exactValues(builder, run);
+      const field = builder.dataset(`${run.key}/portrait`, Object.fromEntries(plane.map((name) => [name, exact.column(name)])),
+        {picture: {x: 'angle', y: 'velocity', value: 'value', domain}});
+      return layered(angle, velocity, [{
+        data: field.name, mark: 'image', x: 'left', y: 'top', options: {aspect: false, smooth: false, clip: true},
+        channels: {x2: {field: 'right'}, y2: {field: 'bottom'}, url: {field: 'url'}},
+      }], 300);
+    },
+  };
+}
+
 function everySeed(builder: SectionBuilder, problem: string, runs: Run[]): ChartPlan {
   return {
     title: problem,
@@ -226,6 +268,17 @@ function addFigures(builder: SectionBuilder, runs: Run[]): void {
         The reward per step of each round of data while it learns, some of its actions still at random: the median of
         the seeds, in a band of nine in ten of them.`,
     }, each(runs, problemOf, rounds));
+  }
+  const portrayed = runs.filter(({key}) => builder.lists(`${key}-portrait`));
+  if (portrayed.length > 0) {
+    builder.figure({
+      id: 'portrait',
+      title: 'What the pendulum is worth, by angle and velocity',
+      caption: prose`
+        Left the learnt value along ten episodes of the median seed: the learner sees the angle alone, and its value is
+        one of what it has seen, so there is a colour only where an episode led. Right the exact value of the best
+        controller that sees everything, by dynamic programming with the same discount, in the same colours.`,
+    }, portrayed.flatMap((run) => [learntPortrait(builder, problemOf(run), run), exactPortrait(builder, problemOf(run), run)]));
   }
   builder.figure({
     id: 'seeds',
