@@ -277,7 +277,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<4, ScoreOptions>("ScoreOptions");
   expect_described<2, WorthOptions>("WorthOptions");
   expect_described<5, EpisodeScoreOptions>("EpisodeScoreOptions");
-  expect_described<2, LogEvaluationOptions>("LogEvaluationOptions");
+  expect_described<3, LogEvaluationOptions>("LogEvaluationOptions");
   expect_described<4, ForecastOptions>("ForecastOptions");
   expect_described<2, RolloutOptions>("RolloutOptions");
   expect_described<19, LogOptions>("LogOptions");

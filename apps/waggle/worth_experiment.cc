@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <waggle/waggle.h>
 
 #include "control/action_search.h"
@@ -129,7 +131,7 @@ Model learn_controller(const ControlProblem& problem, const Trajectory& log,
   if (controller != "lspi") options.sweeps = 0;
   Learnt learnt = learn_from_log(problem.environment->spec(), log, options);
   if (controller == "bad") learnt.controller.weights *= -1.0;
-  return std::move(learnt);
+  return learnt;
 }
 
 Trajectory simulate_log(const ControlProblem& problem, Index steps, std::uint64_t seed) {

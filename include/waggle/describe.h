@@ -232,12 +232,6 @@ void describe(Visitor& v, PredictiveOptions& o) {
 }
 
 template <typename Visitor>
-void describe(Visitor& v, WorthOptions& o) {
-  v("level", o.level, "of the intervals");
-  v("least_support", o.least_support, "share of decisions that must lead where the log has been");
-}
-
-template <typename Visitor>
 void describe(Visitor& v, FitOptions& o) {
   v("sweeps", o.sweeps, "of policy iteration, at most; 0 only evaluates");
   v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
@@ -322,9 +316,16 @@ void describe(Visitor& v, EpisodeScoreOptions& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, WorthOptions& o) {
+  v("level", o.level, "of the intervals");
+  v("least_support", o.least_support, "share of decisions that must lead where the log has been");
+}
+
+template <typename Visitor>
 void describe(Visitor& v, LogEvaluationOptions& o) {
   v("seed", o.seed, "of random candidates, where the search needs them");
   v("kept_rows", o.kept_rows, "how many of the last rows to return one by one");
+  v("worth", o.worth, "how it is estimated what the policies are worth; none: it is not");
 }
 
 template <typename Visitor>

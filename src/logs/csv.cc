@@ -232,7 +232,7 @@ class CsvTable final : public Table {
   void grow() {
     const auto left = static_cast<std::size_t>(end_ - begin_);
     const std::size_t capacity = capacity_ == 0 ? kBuffer : std::min(2 * capacity_, row_limit_);
-    auto larger = std::make_unique_for_overwrite<char[]>(capacity + 1);
+    std::unique_ptr<char[]> larger(new char[capacity + 1]);
     if (left > 0) std::memcpy(larger.get(), begin_, left);
     buffer_ = std::move(larger);
     begin_ = buffer_.get();

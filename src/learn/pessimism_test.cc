@@ -1,0 +1,191 @@
+/// Controllers that do not go where little was seen.
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <waggle/environments.h>
+#include <waggle/evaluation.h>
+#include <waggle/export.h>
+#include <waggle/learner.h>
+#include <waggle/model_file.h>
+#include <waggle/presets.h>
+
+#include "control/action_search.h"
+#include "expect_error.h"
+#include "random_numbers.h"
+#include "temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Controller controller_for(const ActionSpace& space, double factor) {
+  const InputLayout layout{.action_size = space.size(), .choices = space.choices};
+  const auto network = std::make_shared<EchoStateNetwork>(
+      ReservoirOptions{.units = 25, .input_scaling = 2.0, .seed = 3}, layout.size());
+  RandomNumbers random(4);
+  const VectorXd weights = random.vector(network->features());
+  MatrixXd deviations(network->features(), 5);
+  for (Index j = 0; j < 5; ++j) deviations.col(j) = random.vector(network->features());
+  return {.reservoir = network,
+          .layout = layout,
+          .actions = space,
+          .weights = weights,
+          .greedy = {.smoothing = 0.0},
+          .pessimism = {factor, deviations}};
+}
+
+/// The value and the standard error of an action, by a whole step.
+struct Judged {
+  double value, error;
+};
+
+Judged judge(const Controller& controller, const VectorXd& x, double reward, double action) {
+  VectorXd z(controller.layout.size()), next(x.size());
+  controller.layout.write(reward, VectorXd::Constant(1, action), VectorXd(0), z);
+  controller.reservoir->step(x, z, next);
+  MatrixXd features(controller.reservoir->features(), 1);
+  controller.reservoir->map_features(next, features);
+  return {controller.weights.dot(features.col(0)),
+          (controller.pessimism.deviations.transpose() * features.col(0)).norm()};
+}
+
+TEST(Pessimism, TakesTheActionOfTheGreatestValueLessStandardErrors) {
+  for (const ActionSpace& space : {ActionSpace::box(-1.0, 2.0), ActionSpace::discrete(4)}) {
+    int moved = 0;
+    for (const double factor : {0.5, 50.0}) {
+      const Controller held = controller_for(space, factor);
+      const Controller bold = controller_for(space, 0.0);
+      ActionSearch search(held), greedy(bold);
+      VectorXd x = VectorXd::Zero(held.reservoir->units()), next = x, action(1), best(1);
+      for (Index k = 0; k < 20; ++k) {
+        const double reward = std::sin(static_cast<double>(k));
+        Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
+        search.prepare(x, reward, VectorXd(0));
+        greedy.prepare(x, reward, VectorXd(0));
+        const double value = search.maximise(draws, action);
+        greedy.maximise(draws, best);
+        moved += action[0] != best[0] ? 1 : 0;
+        const Judged found = judge(held, x, reward, action[0]);
+        EXPECT_NEAR(value, found.value, 1e-10);
+        std::vector<double> others = {best[0]};
+        for (int i = 0; i < 4; ++i) {
+          others.push_back(space.is_discrete() ? i : -1.0 + static_cast<double>(i));
+        }
+        for (const double other : others) {
+          const Judged judged = judge(held, x, reward, other);
+          EXPECT_GE(found.value - factor * found.error,
+                    judged.value - factor * judged.error - 1e-10);
+        }
+        search.apply(action, next);
+        x.swap(next);
+      }
+    }
+    EXPECT_GT(moved, 5);
+  }
+}
+
+TEST(Pessimism, NoneIsTheSameAsNotAskedFor) {
+  const ActionSpace box = ActionSpace::box(-1.0, 2.0);
+  Controller plain = controller_for(box, 0.0);
+  plain.pessimism = {};
+  GreedyPolicy with(controller_for(box, 0.0)), without(plain);
+  VectorXd a(1), b(1);
+  for (Index k = 0; k < 10; ++k) {
+    Percept percept;
+    percept.reward = std::cos(static_cast<double>(k));
+    percept.observation.resize(0);
+    Draws draws = Random(1).at(Purpose::policy, 0);
+    with.act(percept, draws, a);
+    without.act(percept, draws, b);
+    EXPECT_EQ(a, b);
+  }
+}
+
+/// A good controller of the market maker that hardly ever tries anything else.
+struct NarrowLog {
+  ControlProblem problem = market_maker_problem();
+  LinearPolicy logged{MatrixXd::Constant(1, 1, 0.6), 0.05};
+  Trajectory log{1, 1};
+
+  explicit NarrowLog(Index steps = 1500) {
+    Simulation simulation(*problem.environment, 8);
+    log = simulation.run(logged, {.steps = steps}).trajectory;
+  }
+  Learnt learn(double pessimism) const {
+    FitOptions options = presets::direct().fit;
+    options.reservoir.units = 60;
+    options.members = 1;
+    options.value.discount = problem.discount;
+    options.pessimism = pessimism;
+    return learn_from_log(problem.environment->spec(), log, options);
+  }
+  PolicyScore score(Policy& policy) const {
+    return score_policy(*problem.environment, policy, {.steps = 4000, .seed = 3});
+  }
+};
+
+TEST(Pessimism, DoesNotLoseWhatANarrowLogHad) {
+  const NarrowLog narrow;
+  LinearPolicy logged = narrow.logged;
+  const PolicyScore before = narrow.score(logged);
+  GreedyPolicy held = narrow.learn(8.0).policy();
+  GreedyPolicy bold = narrow.learn(0.0).policy();
+  const PolicyScore with = narrow.score(held), without = narrow.score(bold);
+  EXPECT_FALSE(with.diverged);
+  EXPECT_GT(with.mean, before.mean - 0.1 * std::abs(before.mean));
+  EXPECT_TRUE(without.diverged || without.mean < 2.0 * before.mean) << without.mean;
+}
+
+TEST(Pessimism, SomeDirectionsTellTheStandardError) {
+  NarrowLog narrow(600);
+  Learnt learnt = narrow.learn(1.0);
+  // Those of the value that was improved differ from those it began with: draw them for these.
+  FitOptions options = learnt.options;
+  options.sweeps = 0;
+  learnt = learn_from_log(narrow.problem.environment->spec(), narrow.log, options);
+  const MatrixXd& deviations = learnt.controller.pessimism.deviations;
+  ASSERT_EQ(deviations.rows(), learnt.controller.reservoir->features());
+  ASSERT_EQ(learnt.controller.pessimism.factor, 1.0);
+  RandomNumbers random(5);
+  double ratios = 0.0;
+  for (int i = 0; i < 30; ++i) {
+    const VectorXd x = random.vector(learnt.controller.reservoir->units());
+    const double ratio = (deviations.transpose() * x).norm() / learnt.standard_error(x);
+    EXPECT_GT(ratio, 0.5);
+    EXPECT_LT(ratio, 1.6);
+    ratios += ratio / 30.0;
+  }
+  EXPECT_NEAR(ratios, 1.0, 0.2);
+}
+
+TEST(Pessimism, IsPartOfAFile) {
+  const Learnt learnt = NarrowLog(600).learn(2.0);
+  const TemporaryFolder folder;
+  save_model(folder.path("model.safetensors"), learnt);
+  const Model loaded = load_model(folder.path("model.safetensors"));
+  EXPECT_EQ(loaded.controller.pessimism.factor, 2.0);
+  EXPECT_EQ(loaded.controller.pessimism.deviations, learnt.controller.pessimism.deviations);
+}
+
+TEST(Pessimism, NamesWhatDoesNotGo) {
+  const NarrowLog narrow(300);
+  expect_error([&] { narrow.learn(-1.0); }, "pessimism = -1: must be finite and not negative");
+  FitOptions options;
+  options.pessimism = 1.0;
+  options.confidence = false;
+  expect_error([&] { options.validate(); }, "pessimism = 1: needs confidence");
+  Controller controller = controller_for(ActionSpace::box(-1.0, 2.0), 1.0);
+  controller.pessimism.deviations.conservativeResize(3, 5);
+  expect_error([&] { GreedyPolicy policy(controller); }, "3 rows of deviations");
+  expect_error([&] { export_c(narrow.learn(2.0)); },
+               "pessimism = 2: decisions that are held back cannot be exported");
+}
+
+}  // namespace
+}  // namespace waggle
