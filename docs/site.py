@@ -36,6 +36,7 @@ PAGES = [
     ("docs/errata.md", "Errata"),
     ("docs/report.md", "Reports"),
     ("docs/playground.md", "The playground"),
+    ("docs/deploy.md", "From a log to a machine"),
     ("docs/running.md", "While it runs"),
     ("docs/errors.md", "Errors"),
     ("docs/design.md", "Design"),
