@@ -243,8 +243,8 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
   Figure value{"value", {"row", "reward", "value"}, {}};
   ProgressLines lines("rows");
   try {
-    const LogEvaluation evaluation =
-        evaluate_on_log(model, log, {.seed = seed, .kept_rows = kShown}, lines.callback());
+    const LogEvaluation evaluation = evaluate_on_log(
+        model, log, {.seed = seed, .kept_rows = kShown, .worth = std::nullopt}, lines.callback());
     auto row = static_cast<double>(log.rows() - std::ssize(evaluation.by_row));
     for (const std::vector<double>& cells : evaluation.by_row) {
       value.rows.push_back({row++, cells[0], cells[1]});

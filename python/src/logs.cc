@@ -113,6 +113,25 @@ nb::tuple read_arrays(const nb::object& data, const std::string& name, const nb:
                         to_python(to_json(spec)));
 }
 
+nlohmann::ordered_json estimate_json(const Estimate& estimate) {
+  return {{"value", estimate.value},
+          {"standard_error", estimate.standard_error},
+          {"lower", estimate.lower},
+          {"upper", estimate.upper}};
+}
+
+nlohmann::ordered_json worth_json(const PolicyWorth& worth) {
+  nlohmann::ordered_json json = {{"unknown", worth.unknown},
+                                 {"episodic", worth.episodic},
+                                 {"support", worth.support},
+                                 {"level", worth.level}};
+  if (!worth.known()) return json;
+  json["learnt"] = estimate_json(worth.learnt);
+  json["logged"] = estimate_json(worth.logged);
+  json["difference"] = estimate_json(worth.difference);
+  return json;
+}
+
 nb::object evaluate_log(const Held& held, const nb::object& data, const std::string& name,
                         const nb::dict& reading, std::uint64_t seed, const nb::object& progress) {
   LogOptions log_options = LogOptions::of(held.learnt());
@@ -149,6 +168,7 @@ nb::object evaluate_log(const Held& held, const nb::object& data, const std::str
                     {"same_share", result.same_share},
                     {"action_difference", list(result.action_difference)},
                     {"action_deviation", list(result.action_deviation)},
+                    {"worth", worth_json(*result.worth)},
                     {"warnings", result.warnings}});
 }
 

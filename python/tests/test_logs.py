@@ -172,6 +172,7 @@ def test_episodes_and_bounds():
     assert other.predict(np.zeros(1))[0].shape == (1,)
     result = controller.evaluate_log(columns)
     assert result.rows == 120
+    assert set(result.worth) >= {"unknown", "episodic", "support", "level"}
     assert "rows judged" in repr(result)
 
 

@@ -56,6 +56,9 @@ class LogEvaluation:
     same_share: float
     action_difference: list[float]
     action_deviation: list[float]
+    worth: dict[str, Any]
+    """What the controller and the logged policy are worth by this log: `learnt`, `logged` and
+    `difference` with their intervals, or why it cannot tell, in `unknown`."""
     warnings: list[str]
 
     def __repr__(self) -> str:

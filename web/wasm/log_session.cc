@@ -267,7 +267,8 @@ void LogSession::learn(const std::vector<Role>& roles, double discount, std::uin
   TrajectoryChunks chunks(rows, kChunkRows, log.cut_out());
   Learnt learnt = learn_from_log(log.spec(), chunks, options, {.progress = progress});
   learnt.provenance.sources = {file_};
-  evaluation_ = evaluate_on_log(learnt, chunks, {.seed = seed, .kept_rows = kShownRows}, progress);
+  evaluation_ = evaluate_on_log(
+      learnt, chunks, {.seed = seed, .kept_rows = kShownRows, .worth = std::nullopt}, progress);
   learnt_ = std::move(learnt);
 }
 
