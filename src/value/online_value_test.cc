@@ -49,6 +49,33 @@ TEST(OnlineValue, RecursiveIsLstdAtEveryStep) {
   EXPECT_LT((value.weights() - batch).norm(), 1e-8 * batch.norm());
 }
 
+TEST(OnlineValue, RecursiveForgetsByTheSameShareAtEveryStep) {
+  constexpr Index kSize = 3, kSteps = 40;
+  constexpr double kForgetting = 0.9, kDiscount = 0.5;
+  OnlineValue value({.update = OnlineUpdate::recursive,
+                     .discount = kDiscount,
+                     .ridge = 0.2,
+                     .forgetting = kForgetting},
+                    MatrixXd::Identity(kSize, kSize), 1);
+  // Σ μ^(K−k) φ(φ − γφ')ᵀ W + μ^K λ W = Σ μ^(K−k) φ r.
+  MatrixXd system = 0.2 * MatrixXd::Identity(kSize, kSize);
+  VectorXd target = VectorXd::Zero(kSize);
+  for (Index k = 0; k < kSteps; ++k) {
+    Draws draws = Random(3).at(Purpose::user, static_cast<std::uint64_t>(k));
+    VectorXd now(kSize), next(kSize);
+    for (Index i = 0; i < kSize; ++i) {
+      now[i] = draws.normal();
+      next[i] = draws.normal();
+    }
+    const double reward = draws.normal();
+    value.update(now, reward, next);
+    system = kForgetting * system + now * (now - kDiscount * next).transpose();
+    target = kForgetting * target + now * reward;
+  }
+  const VectorXd batch = system.partialPivLu().solve(target);
+  EXPECT_LT((value.weights() - batch).norm(), 1e-9 * batch.norm());
+}
+
 TEST(OnlineValue, WhitenedIsPlainOnWhitenedFeatures) {
   const BeeLog bees(900);
   const OnlineValueOptions options{
