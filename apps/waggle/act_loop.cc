@@ -323,8 +323,9 @@ bool ActLoop::read_json(const nlohmann::json& json) {
   }
   require(!reset || !told_, "applied: an episode begins with this line, no action came before it");
   if (reset && json.size() == 1) return true;
-  std::vector<bool> there;
-  for (const std::string& key : given) there.push_back(!key.empty());
+  std::vector<bool> there(given.size());
+  std::transform(given.begin(), given.end(), there.begin(),
+                 [](const std::string& key) { return !key.empty(); });
   fill_missing(std::move(there), reset ? means() : held_);
   return reset;
 }

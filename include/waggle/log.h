@@ -61,7 +61,7 @@ struct LogOptions {
   /// When a row was written: numbers, or dates and times as 2024-03-31T12:00:00.5+01:00 (ISO 8601),
   /// all growing from row to row of an episode. A step of more than 1.5 times the median one is a
   /// gap, and what follows it a new record, cut out of the process. Empty: there is no such column.
-  std::string time = "";
+  std::string time = {};
 
   /// Whether the reward is one of the reservoir's inputs.
   bool reward_is_input = true;

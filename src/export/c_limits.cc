@@ -52,10 +52,8 @@ std::string stepped_within_limits(const CPlan& plan, std::string code) {
 }
 
 std::string limits_reset(const CPlan& plan) {
-  std::string text;
-  if (plan.limits_change()) text += "  state->begun = 0;\n";
-  if (plan.limits.hold > 1) text += "  state->age = 0;\n";
-  return text;
+  return fmt::format("{}{}", plan.limits_change() ? "  state->begun = 0;\n" : "",
+                     plan.limits.hold > 1 ? "  state->age = 0;\n" : "");
 }
 
 std::string limits_taken(const CPlan& plan) {

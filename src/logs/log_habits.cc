@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cctype>
 #include <cmath>
 
@@ -27,7 +26,7 @@ constexpr std::array<std::string_view, 2> kEndNames = {"done", "dones"};
 
 /// One number more, 0 and −0 being the same.
 void mix(std::uint64_t& hash, double value) {
-  hash ^= std::bit_cast<std::uint64_t>(value + 0.0);
+  hash ^= Eigen::numext::bit_cast<std::uint64_t>(value + 0.0);
   hash *= 0x9E3779B97F4A7C15u;
   hash ^= hash >> 29;
 }

@@ -255,7 +255,8 @@ class NpyTable final : public Table {
     append_channel_names(records ? field.name : arrays_[array].column, field.width, columns_);
     require(columns_.size() <= kMaximumNames, "'{}': more than {} columns", path_, kMaximumNames);
     for (std::size_t i = 0; places_.size() < columns_.size(); ++i) {
-      places_.push_back({array, i, field.offset + i * field.item_size, field.decode});
+      const std::uint64_t start = field.offset + i * field.item_size;
+      places_.push_back({array, i, static_cast<std::size_t>(start), field.decode});
     }
   }
 
