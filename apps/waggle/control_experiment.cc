@@ -249,6 +249,7 @@ std::vector<Figure> figures_of(const Row& row, const std::vector<SeedOutcome>& o
   }
   if (runs.rows.empty()) runs.missing = "every seed lost the system";
   std::vector<std::vector<LearnRound>> rounds;
+  rounds.reserve(records.size());
   for (const SeedRecord& record : records) rounds.push_back(record.rounds);
   Figure curve = learning_curve(rounds, 1.0, std::numeric_limits<double>::quiet_NaN());
   curve.name = "rounds";
