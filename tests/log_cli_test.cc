@@ -116,7 +116,7 @@ TEST_F(LogCli, ActHoldsWhatIsMissing) {
   };
   EXPECT_EQ(lines_without_error(refused), full);
   const std::string csv = answers("reward,x,y\n1,4,2\n2,,3\n1,4,2\n", "csv");
-  EXPECT_EQ(csv.find("error,"), std::string::npos) << csv;
+  EXPECT_EQ(csv.find("\nerror,"), std::string::npos) << csv;
   EXPECT_EQ(csv, answers("reward,x,y,x=missing\n1,4,2,0\n2,4,3,1\n1,4,2,0\n", "csv"));
 }
 

@@ -307,7 +307,12 @@ def holes(rows=400):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=rows), rng.normal(size=rows)
     action = rng.choice([0.25, 0.5, 0.75], size=rows)
-    table = {"x": x, "y": y, "action": action, "reward": -((np.roll(x, 1) - np.roll(action, 1)) ** 2)}
+    table = {
+        "x": x,
+        "y": y,
+        "action": action,
+        "reward": -((np.roll(x, 1) - np.roll(action, 1)) ** 2),
+    }
     table["x"] = np.where(np.arange(rows) % 5 == 2, np.nan, x)
     return table
 
