@@ -19,8 +19,9 @@ namespace {
 constexpr Index kLengths[] = {2'000, 10'000};
 const char* const kControllers[] = {"lstd", "lspi", "bad"};
 constexpr double kRemainder = 2e-3;  // of a return's weight that may lie beyond a take-over
-constexpr Index kPause = 40;         // steps of the logged policy between two of them
-constexpr Index kTakeOvers = 4'000;
+constexpr Index kPause = 100;        // steps of the logged policy between two, which forget them
+constexpr Index kTakeOvers = 1'000;
+constexpr Index kUnits = 60;  // few, so that hundreds of seeds take minutes
 
 struct Problem {
   std::string name;
@@ -124,7 +125,7 @@ Judgement judge(const ControlProblem& problem, const Model& model, const Traject
 Model learn_controller(const ControlProblem& problem, const Trajectory& log,
                        const std::string& controller, std::uint64_t seed) {
   FitOptions options = presets::direct().fit;
-  options.reservoir.units = 150;
+  options.reservoir.units = kUnits;
   options.reservoir.seed = seed;
   options.value.discount = problem.discount;
   options.confidence = false;

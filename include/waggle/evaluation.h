@@ -120,7 +120,8 @@ struct Estimate {
 };
 
 /// What two policies are worth, the model's and the one that made the log, by fitted evaluation of
-/// both on that log: LSTD on the model's features, with the action that each would have taken.
+/// both on that log: LSTD with the action that each would have taken, on the model's features and
+/// the products of the last step's numbers.
 ///
 /// Of a log with episodes that terminate it is the discounted return of an episode, the reward it
 /// begins with not counted. Of any other it is (1 − γ) E[r_{k+1} + γ r_{k+2} + …] when the policy

@@ -173,8 +173,8 @@ class Gathered {
       errors_.add(error);
       greedy_errors_.add(greedy_error);
       if (!terminated) compare(transition.action(), greedy.action);
-      if (worth_ != nullptr) worth_->add(transition, greedy);
     }
+    if (worth_ != nullptr) worth_->add(transition, greedy);
     if (kept_rows_ > 0) {
       std::vector<double> cells = {reward, value, kNaN, error};
       const VectorXd logged = transition.action();

@@ -23,7 +23,8 @@ constexpr std::size_t kGroups = 10;
 constexpr Index kFewestGroups = 5;  // with rows, or there is no interval
 constexpr Index kBlock = 100;       // rows added together
 constexpr Index kSample = 1024;
-constexpr double kFamiliar = 0.99;  // of the log's own steps
+constexpr double kFamiliar = 0.99;   // of the log's own steps
+constexpr Index kMostChannels = 12;  // that are multiplied with each other
 
 /// Of a log without episodes, rows that stay together: longer than a memory, and than the discount
 /// looks ahead.
@@ -52,11 +53,41 @@ void WorthOptions::validate() const {
           least_support);
 }
 
+InputProducts::InputProducts(const InputLayout& layout, const ChannelRanges& ranges) {
+  const Index d = layout.size();
+  if (d > kMostChannels) return;
+  size_ = d * (d + 3) / 2;
+  mean_ = VectorXd::Zero(d);
+  inverse_ = VectorXd::Ones(d);
+  const Index choices = layout.choices > 0 ? layout.choices : 0;
+  for (Index i = 0; i < d; ++i) {
+    const Index action = i - layout.action_offset();
+    if (action >= 0 && action < choices) continue;
+    const Index channel = i == 0 && layout.reward ? 0
+                          : action < layout.action_size && choices == 0
+                              ? 1 + action
+                              : 1 + layout.action_size + action - layout.action_channels();
+    mean_[i] = ranges.mean[channel];
+    if (ranges.deviation[channel] > 0.0) inverse_[i] = 1.0 / ranges.deviation[channel];
+  }
+}
+
+void InputProducts::write(const Ref<const VectorXd>& z, Ref<VectorXd> out) const {
+  if (size_ == 0) return;
+  Index at = 0;
+  for (Index i = 0; i < z.size(); ++i) {
+    const double number = (z[i] - mean_[i]) * inverse_[i];
+    out[at++] = number;
+    for (Index j = 0; j <= i; ++j) out[at++] = number * (z[j] - mean_[j]) * inverse_[j];
+  }
+}
+
 WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
     : model_(model),
       options_(options),
       discount_(model.options.value.discount),
-      stretch_(stretch_of(discount_)) {
+      stretch_(stretch_of(discount_)),
+      products_(model.controller.layout, model.ranges) {
   options.validate();
   const ReservoirSystem& reservoir = *model.controller.reservoir;
   const Index all = reservoir.features();
@@ -68,13 +99,16 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
     first_too_ = true;
     constant_ = 1;
   }
-  const Index n = used_ + (first_too_ ? 1 : 0);
+  const Index n = used_ + (first_too_ ? 1 : 0) + products_.size();
   const auto size = static_cast<double>(n);
   require_memory(matrix_bytes(4.0 * kGroups + 12.0, size),
                  fmt::format("estimating what a policy over {} features is worth", n));
   const Part part{TdMoments(n, discount_), VectorXd::Zero(n), VectorXd::Zero(n)};
   groups_.assign(kGroups, Group{part, part});
   states_ = nexts_ = greedy_nexts_ = MatrixXd(reservoir.units(), kBlock);
+  state_products_ = next_products_ = greedy_products_ = MatrixXd::Zero(products_.size(), kBlock);
+  before_ = VectorXd::Zero(products_.size());
+  input_.resize(model.controller.layout.size());
   mapped_.resize(all, kBlock);
   features_ = next_features_ = greedy_features_ = MatrixXd(n, kBlock);
   rewards_.resize(kBlock);
@@ -84,7 +118,14 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
 }
 
 void WorthEstimate::add(const Transition& transition, const Transition::Greedy& greedy) {
-  const bool starts = transition.in_episode == model_.options.value.washout_rows();
+  const auto observation = transition.chunk.observations().col(transition.at);
+  const Index washout = model_.options.value.washout_rows();
+  if (transition.in_episode < washout) {
+    write_products(transition.reward(), transition.action(), observation, before_);
+    return;
+  }
+  if (transition.in_episode == 0) before_.setZero();
+  const bool starts = transition.in_episode == washout;
   if (starts) ++episodes_;
   terminates_ = terminates_ || transition.terminated();
   // An episode belongs to one group, unless it is so long that its parts hardly know of each other.
@@ -96,6 +137,10 @@ void WorthEstimate::add(const Transition& transition, const Transition::Greedy& 
   states_.col(held_) = transition.state;
   nexts_.col(held_) = transition.next;
   greedy_nexts_.col(held_) = greedy.next;
+  state_products_.col(held_) = before_;
+  write_products(transition.reward(), transition.action(), observation, before_);
+  next_products_.col(held_) = before_;
+  write_products(transition.reward(), greedy.action, observation, greedy_products_.col(held_));
   rewards_[held_] = transition.reward();
   terminated_[at] = transition.terminated() ? 1 : 0;
   starts_[at] = starts ? 1 : 0;
@@ -103,19 +148,27 @@ void WorthEstimate::add(const Transition& transition, const Transition::Greedy& 
   ++rows_;
 }
 
+void WorthEstimate::write_products(double reward, const Ref<const VectorXd>& action,
+                                   const Ref<const VectorXd>& observation, Ref<VectorXd> out) {
+  model_.controller.layout.write(reward, action, observation, input_);
+  products_.write(input_, out);
+}
+
 /// The features that are used, of each of the states held.
-void WorthEstimate::map(const MatrixXd& states, MatrixXd& features) {
+void WorthEstimate::map(const MatrixXd& states, const MatrixXd& products, MatrixXd& features) {
   auto mapped = mapped_.leftCols(held_);
   model_.controller.reservoir->map_features(states.leftCols(held_), mapped);
-  features.bottomRows(used_).leftCols(held_) = mapped.bottomRows(used_);
+  features.middleRows(first_too_ ? 1 : 0, used_).leftCols(held_) = mapped.bottomRows(used_);
   if (first_too_) features.row(0).head(held_) = mapped.row(0);
+  if (unit_ == 0.0) unit_ = std::sqrt(mapped.squaredNorm() / static_cast<double>(mapped.size()));
+  features.bottomRows(products_.size()).leftCols(held_) = unit_ * products.leftCols(held_);
 }
 
 void WorthEstimate::flush() {
   if (held_ == 0) return;
-  map(states_, features_);
-  map(nexts_, next_features_);
-  map(greedy_nexts_, greedy_features_);
+  map(states_, state_products_, features_);
+  map(nexts_, next_products_, next_features_);
+  map(greedy_nexts_, greedy_products_, greedy_features_);
   Group& group = groups_[group_];
   for (Index i = 0; i < held_; ++i) {
     const auto at = static_cast<std::size_t>(i);

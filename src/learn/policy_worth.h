@@ -11,6 +11,23 @@
 
 namespace waggle {
 
+/// The numbers of one step's input z, standardised, and their products, beside the features of a
+/// model when its policy is judged. A policy that is better than a log takes actions at the edge of
+/// what was logged and beyond; there the costs of most machines go on as squares do, and features
+/// that are piecewise linear do not.
+class InputProducts {
+ public:
+  /// Of more than a dozen channels there are none: products would be too many.
+  InputProducts(const InputLayout& layout, const ChannelRanges& ranges);
+
+  Eigen::Index size() const { return size_; }
+  void write(const Eigen::Ref<const Eigen::VectorXd>& z, Eigen::Ref<Eigen::VectorXd> out) const;
+
+ private:
+  Eigen::Index size_ = 0;
+  Eigen::VectorXd mean_, inverse_;  // of each channel, and of its deviation
+};
+
 /// Estimates from the rows of a log what a model's policy is worth, and the one that made the log
 /// (PolicyWorth).
 ///
@@ -21,7 +38,7 @@ class WorthEstimate {
   /// Throws Error for bad options, or if memory is too small for the moments.
   WorthEstimate(const Model& model, const WorthOptions& options);
 
-  /// The next row, with the best action by the model. Rows within a washout are to be left out.
+  /// The next row, with the best action by the model. Rows within a washout do not count.
   void add(const Transition& transition, const Transition::Greedy& greedy);
 
   PolicyWorth solve();
@@ -43,7 +60,11 @@ class WorthEstimate {
 
   void flush();
   void keep_sample();
-  void map(const Eigen::MatrixXd& states, Eigen::MatrixXd& features);
+  void map(const Eigen::MatrixXd& states, const Eigen::MatrixXd& products,
+           Eigen::MatrixXd& features);
+  void write_products(double reward, const Eigen::Ref<const Eigen::VectorXd>& action,
+                      const Eigen::Ref<const Eigen::VectorXd>& observation,
+                      Eigen::Ref<Eigen::VectorXd> out);
   /// Of both policies, by all groups but one.
   Values values(std::size_t left_out, const RidgeOptions& ridge) const;
   double support(double ridge) const;
@@ -53,6 +74,7 @@ class WorthEstimate {
   const WorthOptions options_;
   const double discount_;
   const Eigen::Index stretch_;  // rows that stay together
+  const InputProducts products_;
   Eigen::Index used_ = 0;       // features, the last ones of all …
   bool first_too_ = false;      // … and the first
   Eigen::Index constant_ = -1;  // among those used
@@ -65,6 +87,9 @@ class WorthEstimate {
   std::size_t group_ = 0;
   Eigen::Index held_ = 0;
   Eigen::MatrixXd states_, nexts_, greedy_nexts_;
+  Eigen::MatrixXd state_products_, next_products_, greedy_products_;
+  Eigen::VectorXd input_, before_;  // z, and the products of the row before
+  double unit_ = 0.0;               // of products: as large as features are
   Eigen::MatrixXd mapped_, features_, next_features_, greedy_features_;
   Eigen::VectorXd rewards_;
   std::vector<char> terminated_, starts_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <waggle/evaluation.h>
+#include <waggle/trajectory.h>
 
 #include "expect_error.h"
 
@@ -113,6 +114,60 @@ TEST(PolicyWorth, IntervalsCoverTheTruthAsOftenAsTheySay) {
   // Binomial deviations are 2 and 3.5 %.
   EXPECT_NEAR(covered, 0.90 * kLogs, 0.06 * kLogs);
   EXPECT_NEAR(narrower, 0.50 * kLogs, 0.11 * kLogs);
+}
+
+/// x is the last input, and a 1: what a value on it cannot express are squares.
+class LastInput final : public ReservoirSystem {
+ public:
+  Index units() const override { return 4; }
+  Index inputs() const override { return 3; }
+  Index constant_feature() const override { return 3; }
+  void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    next << z, 1.0;
+  }
+};
+
+TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
+  Model model;
+  EnvironmentSpec& spec = model.environment;
+  spec.actions = ActionSpace::box(-3.0, 3.0);
+  spec.action_names = {"valve"};
+  spec.observation_names = {"level", "flow"};
+  spec.reward_is_input = false;
+  model.controller.reservoir = std::make_shared<LastInput>();
+  model.controller.layout = InputLayout::of(spec);
+  model.controller.actions = spec.actions;
+  model.controller.weights = (VectorXd(4) << 1.0, 0.0, 0.0, 0.0).finished();  // always 3
+  model.options.predictive = std::nullopt;
+  model.options.value = {.discount = 0.5, .washout = 2};
+  const auto cost = [](double level, double flow, double valve) {
+    return 1.0 - valve * valve + 0.5 * level * valve - 2.0 * level * flow;
+  };
+  // Valves up to 3, levels of mean 10: each channel is measured in its own place.
+  Trajectory log(1, 2);
+  double before = 0.0, value = 0.0;
+  Index rows = 0;
+  for (Index k = 0; k < 3000; ++k) {
+    Draws draws = Random(6).at(Purpose::user, static_cast<std::uint64_t>(k));
+    const double level = 10.0 + draws.normal(), flow = 0.1 * draws.normal();
+    const double valve = draws.uniform(-3.0, 3.0);
+    const Index in_episode = k % 50;
+    const bool ends = in_episode == 49;
+    log.append(in_episode == 0 ? 7.0 : before, VectorXd::Constant(1, valve),
+               Eigen::Vector2d(level, flow), ends ? EpisodeEnd::truncated : EpisodeEnd::none);
+    before = cost(level, flow, valve);
+    if (in_episode < 2) continue;
+    value += cost(level, flow, 3.0);
+    ++rows;
+  }
+  model.ranges = summarise(log).ranges;
+  const PolicyWorth result = worth(model, log, {.least_support = 0.0});
+  ASSERT_TRUE(result.known()) << result.unknown;
+  // At once what is in the row, and from then on the mean of all of them.
+  value /= static_cast<double>(rows);
+  EXPECT_NEAR(result.learnt.value, value, 0.02);
+  EXPECT_LT(result.learnt.upper - result.learnt.lower, 0.4);
 }
 
 TEST(PolicyWorth, SaysWhereTheLogCannotTell) {
