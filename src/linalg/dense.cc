@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <string>
 
 #include <Eigen/Eigenvalues>
 
 #include <waggle/error.h>
 
+#include "core/parallel.h"
+
 #ifdef WAGGLE_WITH_LAPACK
 #include <mutex>
-#include <string>
 #include <vector>
 #else
 #include <Eigen/Cholesky>
@@ -61,6 +65,9 @@ void dorghr_(const int* n, const int* ilo, const int* ihi, double* a, const int*
 // Only there if LAPACK is OpenBLAS's.
 [[gnu::weak]] int openblas_get_parallel();
 [[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] char* openblas_get_corename();
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
 }
 
 namespace {
@@ -188,14 +195,15 @@ void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref
   multiply_add(sgemm_, a, b, "N", c);
 }
 
-void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
+void add_lower_square(const Ref<const MatrixXd>& a, Ref<MatrixXd> c) {
+  if (c.size() == 0 || a.cols() == 0) return;
   const auto lock = guard();
   const int p = static_cast<int>(c.rows());
   const int m = static_cast<int>(a.cols());
-  const int stride = static_cast<int>(a.outerStride());
+  const int stride_a = static_cast<int>(a.outerStride());
+  const int stride_c = static_cast<int>(c.outerStride());
   const double one = 1.0;
-  dsyrk_("L", "N", &p, &m, &one, a.data(), &stride, &one, c.data(), &p);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  dsyrk_("L", "N", &p, &m, &one, a.data(), &stride_a, &one, c.data(), &stride_c);
 }
 
 PositiveSolver::PositiveSolver(MatrixXd matrix) : factor_(std::move(matrix)) {
@@ -255,6 +263,25 @@ void leave_threads_to_caller() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
 
+std::string use_vectors() {
+  if (openblas_get_corename == nullptr) return "";
+#if defined(__x86_64__) && defined(__GNUC__)
+  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+  const bool mistaken = std::string(openblas_get_corename()) == "Prescott" &&
+                        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (mistaken && std::getenv(kVariable) == nullptr && gotoblas_dynamic_init != nullptr &&
+      gotoblas_dynamic_quit != nullptr) {
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    setenv(kVariable, wide ? "SkylakeX" : "Haswell", 0);
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    unsetenv(kVariable);
+  }
+#endif
+  return openblas_get_corename();
+}
+
 #else  // Eigen alone
 
 Svd svd(MatrixXd matrix) {
@@ -295,10 +322,9 @@ void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref
   c.noalias() += a * b;
 }
 
-void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
+void add_lower_square(const Ref<const MatrixXd>& a, Ref<MatrixXd> c) {
   // Eigen divides by the number of columns.
   if (a.cols() > 0) c.selfadjointView<Eigen::Lower>().rankUpdate(a);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
 }
 
 PositiveSolver::PositiveSolver(MatrixXd matrix) {
@@ -331,6 +357,8 @@ ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
 
 void leave_threads_to_caller() {}
 
+std::string use_vectors() { return ""; }
+
 #endif
 
 SymmetricEigen symmetric_eigen(const MatrixXd& matrix) {
@@ -361,6 +389,53 @@ VectorXd ShiftedSolver::solve(double shift) const {
   if (!(smallest > 1e-15 * largest)) return {};
   u.transpose().triangularView<Eigen::Upper>().solveInPlace(y);
   return basis_ * y;
+}
+
+namespace {
+
+constexpr int kPanels = 4;  // that a sum of products is cut into, whatever the number of threads
+constexpr double kWorthThreads = 2e6;  // products that it takes for a thread to be worth its start
+
+Index panel_start(Index size, int panel) { return size * panel / kPanels; }
+
+/// The columns of one panel of c += a · bᵀ.
+void add_panel(int panel, const Ref<const MatrixXd>& a, const Ref<const MatrixXd>& b, MatrixXd& c) {
+  const Index from = panel_start(c.cols(), panel);
+  const Index count = panel_start(c.cols(), panel + 1) - from;
+  add_outer_product(a, b.middleRows(from, count), c.middleCols(from, count));
+}
+
+/// The same of c += a · aᵀ, from the diagonal down.
+void add_square_panel(int panel, const Ref<const MatrixXd>& a, MatrixXd& c) {
+  const Index from = panel_start(c.cols(), panel);
+  const Index to = panel_start(c.cols(), panel + 1);
+  const auto own = a.middleRows(from, to - from);
+  add_lower_square(own, c.block(from, from, to - from, to - from));
+  add_outer_product(a.bottomRows(c.rows() - to), own, c.block(to, from, c.rows() - to, to - from));
+}
+
+void add_panels(int count, const MatrixXd& c, Index m, const std::function<void(int)>& add) {
+  const double products = static_cast<double>(c.size()) * static_cast<double>(m);
+  parallel_for(count, products >= kWorthThreads ? 0 : 1, add);
+}
+
+}  // namespace
+
+void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
+  add_panels(kPanels, c, a.cols(), [&](int panel) { add_square_panel(panel, a, c); });
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+}
+
+void add_moments(const Ref<const MatrixXd>& a, const Ref<const MatrixXd>& b, MatrixXd& system,
+                 const Ref<const MatrixXd>& f, MatrixXd* gram) {
+  add_panels(gram == nullptr ? kPanels : 2 * kPanels, system, a.cols(), [&](int panel) {
+    if (panel < kPanels) {
+      add_panel(panel, a, b, system);
+    } else {
+      add_square_panel(panel - kPanels, f, *gram);
+    }
+  });
+  if (gram != nullptr) gram->triangularView<Eigen::StrictlyUpper>() = gram->transpose();
 }
 
 }  // namespace waggle::linalg
