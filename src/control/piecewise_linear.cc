@@ -102,7 +102,9 @@ void PiecewiseLinearMaximiser::meet_ramps(const PiecewiseLinear& f, Start& start
     const double flat = w * (b > 0.0 ? b : 0.0);
     value += bends ? 0.0 : flat;
     slope += bends ? w * c * share : 0.0;
-    curvature += bends & !before & !after ? change : 0.0;
+    const int inside =
+        static_cast<int>(bends) & static_cast<int>(!before) & static_cast<int>(!after);
+    curvature += inside != 0 ? change : 0.0;
     *next = {rise, change};
     next += static_cast<int>(bends) & static_cast<int>(before) & static_cast<int>(rise < upper);
     *next = {fall, -change};
