@@ -329,6 +329,20 @@ class RatioReporter : public benchmark::ConsoleReporter {
       std::printf("  %-46s %6.2f\n", "predictive decision, alone / each of 64 at once",
                   64.0 * single->second / many->second);
     }
+    print("20 sweeps, driven anew / states kept", "Sweeps/0/1", "Sweeps/1/1", "");
+    print("the same, kept on 1 thread / on 2", "Sweeps/1/1", "Sweeps/1/2", "");
+    for (const int n : {300, 1000}) {
+      // Rows: 4096. Two drives of n² and 1.5 n² products; one product of Dgemm is of 256 rows.
+      const auto dgemm = seconds_.find("Dgemm/" + std::to_string(n));
+      for (const int threads : {1, 2}) {
+        const auto fit =
+            seconds_.find("WholeFit/" + std::to_string(n) + "/" + std::to_string(threads));
+        if (dgemm == seconds_.end() || fit == seconds_.end()) continue;
+        std::printf("  whole fit, n = %4d, %d thread%s: share of dgemm's rate %6.2f   (goal 0.6)\n",
+                    n, threads, threads > 1 ? "s" : " ",
+                    3.5 * (4096.0 / 256.0) * dgemm->second / fit->second);
+      }
+    }
     const auto one = seconds_.find("ValueSweeps/1"), nine = seconds_.find("ValueSweeps/9"),
                dgemv = seconds_.find("Dgemv/");
     if (one != seconds_.end() && nine != seconds_.end() && dgemv != seconds_.end()) {
@@ -351,6 +365,7 @@ class RatioReporter : public benchmark::ConsoleReporter {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::printf("BLAS kernels: %s\n", waggle::linalg::use_vectors().c_str());
   waggle::linalg::leave_threads_to_caller();  // one thread for all: Eigen's has one too
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

@@ -27,6 +27,7 @@ TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("reproduce --seeds -3", "--seeds -3");
   expect_refused("reproduce --seeds many", "--seeds", "many");
   expect_refused("reproduce --threads -1", "--threads -1");
+  expect_refused("learn log.csv --threads -1", "--threads -1", "must not be negative");
   expect_refused("reproduce bee-world --learner magic", "magic", "paper", "standardised");
   expect_refused("reproduce bee-world --seeds 1 --out /proc/nowhere", "/proc/nowhere");
   expect_refused("reproduce online --learner lspi", "--learner lspi", "online");

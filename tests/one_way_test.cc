@@ -21,7 +21,7 @@ struct Room {
 };
 
 const std::vector<Room> kRooms = {
-    {"core", {"error", "random", "progress", "version"}},
+    {"core", {"error", "execution", "random", "progress", "version"}},
     {"linalg", {"least_squares"}},
     {"data", {"actuator", "spaces", "environment", "scaling", "trajectory"}},
     {"env",

@@ -265,7 +265,8 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<3, Exploration>("Exploration");
   expect_described<2, OnlineExploration>("OnlineExploration");
   expect_described<2, OptimismOptions>("OptimismOptions");
-  expect_described<5, PolicyIterationOptions>("PolicyIterationOptions");
+  expect_described<2, ExecutionOptions>("ExecutionOptions");
+  expect_described<6, PolicyIterationOptions>("PolicyIterationOptions");
   expect_described<3, StepSizes>("StepSizes");
   expect_described<7, OnlineValueOptions>("OnlineValueOptions");
   expect_described<8, OnlineOptions>("OnlineOptions");

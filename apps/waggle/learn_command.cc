@@ -22,6 +22,7 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "data/read_ahead.h"
 #include "environments.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
@@ -176,7 +177,8 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       if (now.model != nullptr) so_far.keep(*now.model, now.done);
       return show(now);
     };
-    Learnt learnt = learn_from_log(log.spec(), log, options, {.progress = progress});
+    ReadAhead rows(log);
+    Learnt learnt = learn_from_log(log.spec(), rows, options, {.progress = progress});
     learnt.provenance.sources = named(logs);
     return learnt;
   };

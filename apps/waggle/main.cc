@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -15,6 +16,7 @@
 
 #include "act_command.h"
 #include "compare.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "diagnose_command.h"
 #include "evaluate_command.h"
@@ -46,6 +48,30 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
+constexpr const char* kThreadsHelp =
+    "how many threads to work on, 0: as many as the machine has. The results are the same";
+
+/// --threads of the commands that have nothing to say about it themselves.
+class Threads {
+ public:
+  void add(CLI::App& command) {
+    command
+        .add_option_function<int>(
+            "--threads",
+            [this](int threads) {
+              if (threads < 0) {
+                throw Error(fmt::format("--threads {}: must not be negative", threads));
+              }
+              limit_.emplace(threads);
+            },
+            kThreadsHelp)
+        ->default_str("0");
+  }
+
+ private:
+  std::optional<ThreadLimit> limit_;
+};
+
 /// What `reproduce` and `compare` share.
 struct ExperimentCommand {
   ConfigFile config;
@@ -62,8 +88,7 @@ struct ExperimentCommand {
                                  "of control: tiger, tanks, … (see experiments/control.toml), or "
                                  "several: a,b. Not given: all"))
         ->delimiter(',');
-    command.add_option("--threads", options.threads, "0: as many as the machine has")
-        ->capture_default_str();
+    command.add_option("--threads", options.threads, kThreadsHelp)->capture_default_str();
     command.add_option("--out", out,
                        "directory for results.json and the data behind every figure, as CSV");
     command.add_flag("--json", json, "print JSON instead of the table");
@@ -180,7 +205,8 @@ bool parse(CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  linalg::leave_threads_to_caller();  // seeds run side by side; threads below would only collide
+  linalg::use_vectors();
+  linalg::leave_threads_to_caller();  // we have threads of our own; more below would only collide
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named
@@ -206,6 +232,10 @@ int run(int argc, char** argv) {
   add_play(app);
   add_manual(app);
   add_help(app);
+  Threads threads;
+  for (const char* command : {"learn", "evaluate", "forecast", "diagnose"}) {
+    threads.add(*app.get_subcommand(command));
+  }
   check_numbers(app);
   try {
     if (!parse(app, argc, argv)) return kDone;

@@ -10,6 +10,8 @@
 
 #include <waggle/progress.h>
 
+#include "core/parallel.h"
+
 namespace waggle::app {
 
 /// A line on the standard error that says how far some work is, how fast it goes and how long it
@@ -85,7 +87,10 @@ void await_work(const std::function<bool(std::chrono::milliseconds)>& done, cons
 /// then ends here and at once: files that were begun are removed, nothing is unwound.
 template <typename Work>
 auto run_interruptibly(Work work, const Abandon& abandon = nullptr) {
-  auto result = std::async(std::launch::async, std::move(work));
+  auto result = std::async(std::launch::async, [&work, threads = available_threads()] {
+    const ThreadLimit limit(threads);  // that of this thread goes for the work
+    return work();
+  });
   await_work(
       [&](std::chrono::milliseconds time) {
         return result.wait_for(time) == std::future_status::ready;

@@ -3,6 +3,7 @@
 #include <waggle/describe_problems.h>
 #include <waggle/echo_state.h>
 #include <waggle/evaluation.h>
+#include <waggle/execution.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
 #include <waggle/guard.h>
@@ -172,12 +173,20 @@ void describe(Visitor& v, RewardScale& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, ExecutionOptions& o) {
+  v("threads", o.threads, "at most; 0: as many as the machine has. Results are the same");
+  v("kept_memory", o.kept_memory,
+    "share of the machine's memory in which policy iteration may keep states from sweep to sweep");
+}
+
+template <typename Visitor>
 void describe(Visitor& v, PolicyIterationOptions& o) {
   v("value", o.value, "how the value is fitted");
   v("sweeps", o.sweeps, "at most");
   v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
   v("tolerance", o.tolerance, "done when the weights change by less, relative to their norm");
   v("rewards", o.rewards, "the unit and zero in which rewards enter the fit");
+  v("execution", o.execution, "threads and memory to work with");
 }
 
 template <typename Visitor>

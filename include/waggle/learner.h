@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include <waggle/execution.h>
 #include <waggle/model.h>
 #include <waggle/progress.h>
 #include <waggle/rollout.h>
@@ -67,6 +68,8 @@ struct LearnWith {
   /// A memory of your own instead of an echo state network drawn by FitOptions::reservoir. It reads
   /// the inputs as they are, and a model of it can act but not be saved or exported.
   std::shared_ptr<const ReservoirSystem> reservoir = nullptr;
+  /// What the fits may take of the machine. Acting is on one thread.
+  ExecutionOptions execution = {};
 };
 
 /// Learns by acting. The simulation is left where the experience ended, ready for the learnt

@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 
 #include <waggle/controller.h>
+#include <waggle/execution.h>
 #include <waggle/value.h>
 
 namespace waggle {
@@ -21,6 +22,7 @@ struct PolicyIterationOptions {
   /// Done when W changes by less, relative to its norm without the rewards' offset.
   double tolerance = 1e-3;
   RewardScale rewards = {};
+  ExecutionOptions execution = {};
 
   /// Throws Error where a field is out of its range.
   void validate() const;

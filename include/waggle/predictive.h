@@ -131,6 +131,7 @@ class PredictiveNetwork final : public ReservoirSystem {
   void map_features(const Eigen::Ref<const Eigen::MatrixXd>& x,
                     Eigen::Ref<Eigen::MatrixXd> out) const override;
   Eigen::Index constant_feature() const override { return 1; }
+  bool is_thread_safe() const override { return true; }
 
   const HistoryMemory& memory() const { return memory_; }
   const std::vector<PredictiveHead>& heads() const { return heads_; }

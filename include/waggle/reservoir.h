@@ -42,6 +42,10 @@ class ReservoirSystem {
   /// it.
   virtual Eigen::Index constant_feature() const { return -1; }
 
+  /// Whether its functions may be called from several threads at once. Unless overridden they are
+  /// only called from the thread that asks for something.
+  virtual bool is_thread_safe() const { return false; }
+
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
   /// to start from; column k+1 becomes F(column k, z_k). Throws Error if the sizes do not fit.
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
@@ -160,6 +164,7 @@ class EchoStateNetwork final : public ReservoirSystem {
             Eigen::Ref<Eigen::VectorXd> next) const override;
 
   Eigen::Index constant_feature() const override { return has_constant_ ? units() - 1 : -1; }
+  bool is_thread_safe() const override { return true; }
 
   /// out = A x + C z + ζ.
   void preactivation(const Eigen::Ref<const Eigen::VectorXd>& x,

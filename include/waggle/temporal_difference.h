@@ -26,6 +26,9 @@ class TdMoments {
            const Eigen::Ref<const Eigen::MatrixXd>& next,
            const Eigen::Ref<const Eigen::VectorXd>& rewards);
   void merge(const TdMoments& other);
+  /// Begins anew for other φ' and rewards of the same φ: what is added from here on must have the
+  /// features that were added so far, in the same blocks. S stays and is not summed again.
+  void restart();
 
   Eigen::Index samples() const { return samples_; }
   Eigen::Index features() const { return target_.size(); }
@@ -36,6 +39,7 @@ class TdMoments {
  private:
   double discount_;
   Eigen::Index samples_ = 0;
+  bool gram_is_known_ = false;
   Eigen::MatrixXd system_;
   Eigen::MatrixXd gram_;
   Eigen::VectorXd target_;

@@ -35,6 +35,12 @@ struct ValueOptions {
   void validate() const;
 };
 
+/// An interval of values.
+struct ValueRange {
+  double lowest = 0.0;
+  double highest = 0.0;
+};
+
 /// A value functional: Wᵀφ(x_k) estimates E[r_k + γ r_{k+1} + …] from the history before step k.
 struct ValueFit {
   ValueOptions options;
@@ -44,6 +50,8 @@ struct ValueFit {
   FitDiagnostics diagnostics;
   bool singular = false;  ///< LSTD's system was: W is its minimum-norm solution
   Eigen::VectorXd state;  ///< x after the last row, where a policy goes on
+  /// Of the values Wᵀφ(x_k) of the rows fitted, if fit_value has looked at them: value_range.
+  std::optional<ValueRange> range = std::nullopt;
 };
 
 /// The unit and the zero in which rewards enter a fit, as (r − offset) / unit. Weights come out in
@@ -78,12 +86,6 @@ inline ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& l
   TrajectoryChunks source(trajectory);
   return fit_value(reservoir, layout, source, options, rewards);
 }
-
-/// An interval of values.
-struct ValueRange {
-  double lowest = 0.0;
-  double highest = 0.0;
-};
 
 /// The values that rewards in [lowest_reward, highest_reward] can add up to: that interval over
 /// 1 − γ, and 0 too if episodes terminate, since nothing follows then. Throws Error unless the

@@ -31,6 +31,25 @@ class ActionSearch {
 
   void prepare(const Eigen::Ref<const Eigen::VectorXd>& x, double reward,
                const Eigen::Ref<const Eigen::VectorXd>& observation);
+  /// From z = (r, 0, o) as it stands.
+  void prepare(const Eigen::Ref<const Eigen::VectorXd>& x,
+               const Eigen::Ref<const Eigen::VectorXd>& input) {
+    z_ = input;
+    value_->prepare(x, z_);
+  }
+  /// What was prepared, to be kept: (r, 0, o), and what the value works out from it.
+  const Eigen::VectorXd& prepared_input() const { return z_; }
+  Eigen::Index prepared_size() const { return value_->prepared_size(); }
+  void write_prepared(Eigen::Ref<Eigen::VectorXd> prepared) const {
+    value_->write_prepared(prepared);
+  }
+  /// The same as `prepare`, from what was kept.
+  void prepare_from(const Eigen::Ref<const Eigen::VectorXd>& x,
+                    const Eigen::Ref<const Eigen::VectorXd>& input,
+                    const Eigen::Ref<const Eigen::VectorXd>& prepared) {
+    z_ = input;
+    value_->prepare_from(x, input, prepared);
+  }
   /// The same for several histories, a state and an observation in each column; the search is then
   /// at the one selected. Allocates only where there are more of them than before.
   void prepare_all(const Eigen::Ref<const Eigen::MatrixXd>& x,

@@ -92,6 +92,14 @@ class NetworkValue final : public ActionValue {
     network_.preactivation(state_, z, base_);
     remember();
   }
+  Index prepared_size() const override { return base_.size(); }
+  void write_prepared(Ref<VectorXd> prepared) const override { prepared = base_; }
+  void prepare_from(const Ref<const VectorXd>& x, const Ref<const VectorXd>& /*z*/,
+                    const Ref<const VectorXd>& prepared) override {
+    state_ = x;
+    base_ = prepared;
+    remember();
+  }
   void prepare_all(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z) override {
     all_x_ = x;
     bases_.resize(x.rows(), x.cols());

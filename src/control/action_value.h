@@ -27,6 +27,15 @@ class ActionValue {
   /// z is as read at step k, with 0 in place of the action.
   virtual void prepare(const Eigen::Ref<const Eigen::VectorXd>& x,
                        const Eigen::Ref<const Eigen::VectorXd>& z) = 0;
+  /// What `prepare` works out, as numbers to be kept; none where that is not worth it.
+  virtual Eigen::Index prepared_size() const { return 0; }
+  virtual void write_prepared(Eigen::Ref<Eigen::VectorXd> /*prepared*/) const {}
+  /// The same as prepare(x, z), with what it worked out then.
+  virtual void prepare_from(const Eigen::Ref<const Eigen::VectorXd>& x,
+                            const Eigen::Ref<const Eigen::VectorXd>& z,
+                            const Eigen::Ref<const Eigen::VectorXd>& /*prepared*/) {
+    prepare(x, z);
+  }
   /// Prepares a history in every column of x and z, what they can share at once; at(), step() and
   /// the rest then speak of the one last selected.
   virtual void prepare_all(const Eigen::Ref<const Eigen::MatrixXd>& x,

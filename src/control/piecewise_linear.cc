@@ -80,30 +80,39 @@ void PiecewiseLinearMaximiser::meet_kinks(const PiecewiseLinear& f, Start& start
 }
 
 void PiecewiseLinearMaximiser::meet_ramps(const PiecewiseLinear& f, Start& start) {
-  const auto &b = f.b, &c = f.c, &w = f.w;
-  const double lower = f.lower, half_width = f.half_width;
-  auto& [value, slope, curvature] = start;
-  count_ = 0;
-  const auto record = [&](double at, double change) {
-    if (at > lower && at < f.upper) events_[static_cast<std::size_t>(count_++)] = {at, change};
-  };
-  for (Index i = 0; i < b.size(); ++i) {
-    if (c[i] == 0.0) {
-      value += w[i] * std::max(b[i], 0.0);
-      continue;
-    }
-    const double kink = -b[i] / c[i];
-    const double change = w[i] * std::abs(c[i]);
+  const Index units = f.b.size();
+  const double lower = f.lower, upper = f.upper, half_width = f.half_width;
+  kinks_.head(units) = -f.b.array() / f.c.array();
+  double value = start.value, slope = start.slope, curvature = start.curvature;
+  Event* next = events_.data();
+  // No branches here either. Of a unit with c = 0 the kink is nowhere, and what follows from it is
+  // not used.
+  for (Index i = 0; i < units; ++i) {
+    const double b = f.b[i], c = f.c[i], w = f.w[i], kink = kinks_[i];
+    const bool bends = c != 0.0;
+    const double change = w * std::abs(c) / (2.0 * half_width);
     const double rise = kink - half_width;
     const double fall = kink + half_width;
     const bool before = rise > lower;  // the ramp is still to come
     const bool after = fall <= lower;  // it has passed
-    const double passed = before ? 0.0 : after ? 1.0 : (lower - rise) / (2.0 * half_width);
-    slope += w[i] * c[i] * (c[i] > 0.0 ? passed : 1.0 - passed);
-    if (!before && !after) curvature += change / (2.0 * half_width);
-    record(rise, change / (2.0 * half_width));
-    record(fall, -change / (2.0 * half_width));
+    double passed = (lower - rise) / (2.0 * half_width);
+    passed = after ? 1.0 : passed;
+    passed = before ? 0.0 : passed;
+    const double share = c > 0.0 ? passed : 1.0 - passed;
+    const double flat = w * (b > 0.0 ? b : 0.0);
+    value += bends ? 0.0 : flat;
+    slope += bends ? w * c * share : 0.0;
+    const int inside =
+        static_cast<int>(bends) & static_cast<int>(!before) & static_cast<int>(!after);
+    curvature += inside != 0 ? change : 0.0;
+    *next = {rise, change};
+    next += static_cast<int>(bends) & static_cast<int>(before) & static_cast<int>(rise < upper);
+    *next = {fall, -change};
+    next +=
+        static_cast<int>(bends) & static_cast<int>(fall > lower) & static_cast<int>(fall < upper);
   }
+  start = {.value = value, .slope = slope, .curvature = curvature};
+  count_ = next - events_.data();
 }
 
 Maximum PiecewiseLinearMaximiser::operator()(const PiecewiseLinear& f) {

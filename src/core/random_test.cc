@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <Random123/philox.h>
@@ -79,6 +83,35 @@ TEST(ParallelFor, DoesEveryPieceOnceAndPassesOnFailure) {
                  std::runtime_error);
   }
   parallel_for(0, 2, [](int) { FAIL(); });
+}
+
+TEST(ParallelFor, TheOutermostLoopComesFirstAndLimitsAreKept) {
+  {
+    const ThreadLimit six(6);
+    EXPECT_EQ(available_threads(), 6);
+    std::atomic<int> most = 0;
+    const auto look = [&](int) { most = std::max(most.load(), available_threads()); };
+    parallel_for(20, 0, look);
+    EXPECT_EQ(most, 1);  // all of them are in use
+    most = 0;
+    parallel_for(2, 0, look);
+    EXPECT_EQ(most, 3);
+    most = 0;
+    parallel_for(1, 0, look);
+    EXPECT_EQ(most, 6);
+    const ThreadLimit more(9), none(0);
+    EXPECT_EQ(available_threads(), 6);
+    const ThreadLimit two(2);
+    EXPECT_EQ(available_threads(), 2);
+    std::set<std::thread::id> ids;
+    std::mutex mutex;
+    parallel_for(50, 8, [&](int) {
+      const std::scoped_lock lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    EXPECT_LE(ids.size(), 2u);
+  }
+  EXPECT_GE(available_threads(), 1);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <waggle/random.h>
 
-#include "control/transitions.h"
 #include "core/check.h"
 #include "core/memory.h"
 #include "linalg/dense.h"
@@ -24,82 +23,87 @@ namespace {
 constexpr Index kBlock = 256;      // rows handled together
 constexpr Index kDirections = 32;  // that stand for all of a covariance
 
-/// Gathers pairs (φ_k, φ'_k) and adds their products to the sums G and S, a block at a time.
-class Sums {
- public:
-  Sums(const ReservoirSystem& reservoir, const ValueOptions& options)
-      : system(MatrixXd::Zero(reservoir.features(), reservoir.features())),
-        gram(system),
-        reservoir_(reservoir),
-        options_(options),
-        states_(reservoir.units(), kBlock),
-        nexts_(states_),
-        features_(reservoir.features(), kBlock),
-        next_features_(features_),
-        terminated_(kBlock) {}
-
-  void add(const VectorXd& state, const VectorXd& next, bool terminated) {
-    states_.col(held_) = state;
-    nexts_.col(held_) = next;
-    terminated_[static_cast<std::size_t>(held_)] = terminated;
-    if (++held_ == kBlock) flush();
-  }
-  void flush() {
-    auto features = features_.leftCols(held_);
-    auto differences = next_features_.leftCols(held_);
-    reservoir_.map_features(states_.leftCols(held_), features);
-    reservoir_.map_features(nexts_.leftCols(held_), differences);
-    for (Index i = 0; i < held_; ++i) {
-      if (terminated_[static_cast<std::size_t>(i)]) differences.col(i).setZero();
-    }
-    differences = features - options_.discount * differences;
-    const auto& instruments =
-        options_.method == Method::bellman_residual ? next_features_ : features_;
-    linalg::add_outer_product(instruments.leftCols(held_), differences, system);
-    linalg::add_outer_product(instruments.leftCols(held_), instruments.leftCols(held_), gram);
-    held_ = 0;
-  }
-
-  MatrixXd system;  // G
-  MatrixXd gram;    // S
-
- private:
-  const ReservoirSystem& reservoir_;
-  const ValueOptions& options_;
-  Index held_ = 0;
-  MatrixXd states_, nexts_, features_, next_features_;
-  std::vector<bool> terminated_;
-};
-
 }  // namespace
 
-MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
-  const ReservoirSystem& reservoir = *model.controller.reservoir;
-  const ValueOptions& options = model.options.value;
-  const bool improved = model.improvement && model.improvement->sweeps > 0;
-  const Index n = reservoir.features();
+DeviationSums::DeviationSums(const Model& model)
+    : model_(model),
+      improved_(model.improvement && model.improvement->sweeps > 0),
+      rows_(model.controller),
+      greedy_(model.controller) {
+  const Index n = model.controller.reservoir->features();
   require_memory(matrix_bytes(7.0, static_cast<double>(n)),
                  fmt::format("the standard error of a value over {} features", n));
-  ActionSearch search(model.controller);
-  Sums sums(reservoir, options);
-  VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_transition(
-      search, experience, Random(0), Purpose::policy, state, [&](Transition& transition) {
-        if (transition.in_episode < options.washout_rows()) return;
-        const bool terminated = transition.terminated();
-        sums.add(transition.state,
-                 improved && !terminated ? transition.greedy().next : transition.next, terminated);
-      });
-  sums.flush();
-  MatrixXd& system = sums.system;
-  MatrixXd& gram = sums.gram;
+  system_.setZero(n, n);
+  gram_.setZero(n, n);
+  states_.resize(model.controller.reservoir->units(), kBlock);
+  nexts_.resize(states_.rows(), kBlock);
+  features_.resize(n, kBlock);
+  differences_.resize(n, kBlock);
+  terminated_.resize(kBlock);
+}
 
+void DeviationSums::add(const StateBlock& block) {
+  const Controller& controller = model_.controller;
+  const Index washout = model_.options.value.washout_rows();
+  if (improved_) {
+    const PreparedRows& rows =
+        rows_.of(block, controller.layout,
+                 [&](Index /*row*/, Index in_episode) { return in_episode >= washout; });
+    if (rows.count == 0) return;
+    greedy_.find(rows, controller.weights, Random(0), Purpose::policy);
+    for (Index i = 0; i < rows.count; ++i) {
+      add(rows.states.col(i), greedy_.nexts().col(i), rows.terminated[static_cast<std::size_t>(i)]);
+    }
+    return;
+  }
+  for (Index i = 0; i < block.steps(); ++i) {
+    if (block.first_in_episode + i < washout) continue;
+    add(block.states.col(i), block.states.col(i + 1), block.terminated(i));
+  }
+}
+
+void DeviationSums::add(const Eigen::Ref<const VectorXd>& state,
+                        const Eigen::Ref<const VectorXd>& next, bool terminated) {
+  states_.col(held_) = state;
+  nexts_.col(held_) = next;
+  terminated_[static_cast<std::size_t>(held_)] = terminated;
+  if (++held_ == kBlock) flush();
+}
+
+void DeviationSums::flush() {
+  if (held_ == 0) return;
+  const ReservoirSystem& reservoir = *model_.controller.reservoir;
+  const ValueOptions& options = model_.options.value;
+  auto features = features_.leftCols(held_);
+  auto differences = differences_.leftCols(held_);
+  reservoir.map_features(states_.leftCols(held_), features);
+  reservoir.map_features(nexts_.leftCols(held_), differences);
+  for (Index i = 0; i < held_; ++i) {
+    if (terminated_[static_cast<std::size_t>(i)]) differences.col(i).setZero();
+  }
+  differences = features - options.discount * differences;
+  const auto& instruments = options.method == Method::bellman_residual ? differences : features;
+  linalg::add_moments(instruments, differences, system_, instruments, &gram_);
+  held_ = 0;
+}
+
+MatrixXd DeviationSums::factor() {
+  flush();
   // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's size.
-  const double ridge =
-      std::max(model.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(n));
-  system.diagonal().array() += ridge;
-  gram.diagonal().array() += ridge;
-  return deviation_factor(std::move(system), gram, model.diagnostics.residual);
+  const auto n = static_cast<double>(gram_.rows());
+  const double ridge = std::max(model_.diagnostics.ridge, 1e-12 * gram_.trace() / n);
+  system_.diagonal().array() += ridge;
+  gram_.diagonal().array() += ridge;
+  return deviation_factor(std::move(system_), gram_, model_.diagnostics.residual);
+}
+
+MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
+  const Controller& controller = model.controller;
+  DeviationSums sums(model);
+  VectorXd state = VectorXd::Zero(controller.reservoir->units());
+  for_each_block(*controller.reservoir, controller.layout, experience, state,
+                 [&](const StateBlock& block) { sums.add(block); });
+  return sums.factor();
 }
 
 Pessimism pessimism_of(const Model& model, double factor) {

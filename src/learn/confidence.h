@@ -1,8 +1,13 @@
 #pragma once
 
+#include <vector>
+
 #include <Eigen/Core>
 
 #include <waggle/model.h>
+#include <waggle/states.h>
+
+#include "control/prepared_rows.h"
 
 namespace waggle {
 
@@ -20,6 +25,30 @@ namespace waggle {
 /// an ensemble are not looked at. Empty if the result is not finite. One pass through the
 /// experience, O(steps · n²), and one decomposition, O(n³).
 Eigen::MatrixXd deviation_factor(const Model& model, TrajectorySource& experience);
+
+/// The same along a walk that others share: every block of the experience, in order, then the
+/// factor. The model must outlive it.
+class DeviationSums {
+ public:
+  explicit DeviationSums(const Model& model);
+  void add(const StateBlock& block);
+  Eigen::MatrixXd factor();
+
+ private:
+  void add(const Eigen::Ref<const Eigen::VectorXd>& state,
+           const Eigen::Ref<const Eigen::VectorXd>& next, bool terminated);
+  void flush();
+
+  const Model& model_;
+  bool improved_;
+  BlockRows rows_;
+  GreedyRows greedy_;
+  Eigen::Index held_ = 0;  // rows that are still to be added
+  Eigen::MatrixXd states_, nexts_, features_, differences_;
+  std::vector<bool> terminated_;
+  Eigen::MatrixXd system_;  // G
+  Eigen::MatrixXd gram_;    // S
+};
 
 /// What holds a model's decisions back by so many of the standard errors that its deviation_factor
 /// tells of. Nothing if it has none.

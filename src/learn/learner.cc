@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <waggle/learner.h>
@@ -7,6 +8,7 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
+#include "core/parallel.h"
 #include "learn/action_bounds.h"
 #include "learn/collecting.h"
 #include "learn/confidence.h"
@@ -76,6 +78,7 @@ class Learner {
       : options_{fit, collect.value_or(CollectOptions{})}, with_(with) {
     const LearnOptions& options = options_;
     options.validate();
+    with.execution.validate();
     result_.options = options.fit;
     result_.collected = collect;
     result_.environment = spec;
@@ -144,7 +147,8 @@ class Learner {
                                                {.value = result_.options.value,
                                                 .sweeps = sweeps,
                                                 .reweight = options.reweight,
-                                                .rewards = rewards},
+                                                .rewards = rewards,
+                                                .execution = with_.execution},
                                                [&](const PolicyIteration& so_far) {
                                                  keep(so_far.value);
                                                  experience.keep();
@@ -207,13 +211,34 @@ class Learner {
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
     experience.keep();
-    judge_values(experience);
-    if (!options_.fit.confidence) return;
-    if (!predictive()) result_.deviation_factor = deviation_factor(result_, experience);
+    const Controller& controller = result_.controller;
+    if (!options_.fit.confidence) {
+      if (!range_) {
+        range_ = value_range(*controller.reservoir, controller.layout, experience,
+                             controller.weights, result_.options.value.washout_rows());
+      }
+      judge_values();
+      return;
+    }
+    // One walk for all there is to find out.
+    std::optional<DeviationSums> deviation;
+    if (!predictive()) deviation.emplace(result_);
+    UsualMeasure usual(result_);
+    std::optional<ValueRange> range = range_;
+    VectorXd state = VectorXd::Zero(controller.reservoir->units());
+    for_each_block(*controller.reservoir, controller.layout, experience, state,
+                   [&](const StateBlock& block) {
+                     if (!range_) widen(block, range);
+                     if (deviation) deviation->add(block);
+                     usual.add(block);
+                   });
+    range_ = range;
+    judge_values();
+    if (deviation) result_.deviation_factor = deviation->factor();
     if (!result_.has_confidence()) {
       result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
     }
-    result_.usual = measure_usual(result_, experience);
+    result_.usual = usual.result();
   }
 
  private:
@@ -303,6 +328,7 @@ class Learner {
     result_.diagnostics = fit.diagnostics;
     result_.singular = fit.singular;
     result_.state = fit.state;
+    range_ = fit.range;
   }
 
   /// Whether to go on.
@@ -318,20 +344,36 @@ class Learner {
     return !stopped_;
   }
 
-  /// Values that no rewards can add up to are a sign of extrapolation.
-  void judge_values(TrajectorySource& experience) {
+  /// Takes the values of a block's rows into their range.
+  void widen(const StateBlock& block, std::optional<ValueRange>& range) const {
     const Controller& controller = result_.controller;
-    const ValueOptions& options = result_.options.value;
-    const ValueRange values = value_range(*controller.reservoir, controller.layout, experience,
-                                          controller.weights, options.washout_rows());
-    const std::string fault = impossible_values(values, result_.ranges, options.discount, ended_);
+    const Index washout = result_.options.value.washout_rows();
+    const Index first = std::clamp<Index>(washout - block.first_in_episode, 0, block.steps());
+    if (first == block.steps()) return;
+    MatrixXd features(controller.reservoir->features(), block.steps() - first);
+    controller.reservoir->map_features(block.states.middleCols(first, features.cols()), features);
+    const VectorXd values = features.transpose() * controller.weights;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const ValueRange here = values.allFinite() ? ValueRange{values.minCoeff(), values.maxCoeff()}
+                                               : ValueRange{-infinity, infinity};
+    range = range ? ValueRange{std::min(range->lowest, here.lowest),
+                               std::max(range->highest, here.highest)}
+                  : here;
+  }
+
+  /// Values that no rewards can add up to are a sign of extrapolation.
+  void judge_values() {
+    if (!range_) return;
+    const std::string fault =
+        impossible_values(*range_, result_.ranges, result_.options.value.discount, ended_);
     if (!fault.empty()) result_.warnings.push_back(fault);
   }
 
   const LearnOptions options_;
   const LearnWith& with_;
   bool stopped_ = false;
-  bool ended_ = false;  // some episode terminated
+  bool ended_ = false;               // some episode terminated
+  std::optional<ValueRange> range_;  // of the values of the rows, if they are known
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;
   Collected rows_;                 // of every copy
@@ -340,6 +382,7 @@ class Learner {
 };
 
 Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith& with) {
+  const ThreadLimit threads(with.execution.threads);
   Learner learner(collector.spec(), options.fit, options.collect, with);
   Learnt& learnt = learner.result();
   learnt.provenance.sources = {collector.spec().name};
@@ -400,12 +443,13 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
                       const LearnWith& with) {
+  const ThreadLimit threads(with.execution.threads);
   FitOptions chosen = options;
   std::optional<LogChoice> choice;
   if (options.predictive && options.choose && !with.reservoir) {
     // Refuses what is wrong before there is any work.
     [[maybe_unused]] const Learner refused_or_not(spec, options, std::nullopt, with);
-    choice = choose_for_log(spec, log, options, with.progress);
+    choice = choose_for_log(spec, log, options, with);
     if (choice && !choice->predictive()) chosen.predictive = std::nullopt;
   }
   Learner learner(spec, chosen, std::nullopt, with);

@@ -79,8 +79,7 @@ double unexplained(const Model& model, TrajectorySource& rows) {
 }  // namespace
 
 std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectorySource& log,
-                                        const FitOptions& options,
-                                        const ProgressCallback& progress) {
+                                        const FitOptions& options, const LearnWith& given) {
   const Trajectory all = first_rows(log);
   if (all.steps() < kFewestRows) return std::nullopt;
   const Index split = first_judged(all);
@@ -90,12 +89,12 @@ std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectoryS
   held_out.append(all, split, all.steps() - split);
 
   bool stopped = false;
-  LearnWith with;
+  LearnWith with{.execution = given.execution};
   with.progress = [&](const Progress& report) {
     // What is fitted here is for nobody to keep.
     Progress shown = report;
     shown.model = nullptr;
-    if (progress && !progress(shown)) stopped = true;
+    if (given.progress && !given.progress(shown)) stopped = true;
     return !stopped;
   };
   const auto unexplained_with = [&](const FitOptions& tried) {

@@ -6,7 +6,6 @@
 
 #include <waggle/random.h>
 
-#include "control/transitions.h"
 #include "core/magnitude.h"
 
 namespace waggle {
@@ -23,28 +22,6 @@ constexpr Index kMostRows = 8192;
 constexpr double kUsualShare = 0.99;  // of the rows have a novelty below 1
 constexpr double kLeastSpread =
     1e-9;  // of a feature, in units of the largest: below, it is rounding
-
-/// How often the numbers of a percept came again, one row after the other.
-class Runs {
- public:
-  explicit Runs(Index channels)
-      : longest_(VectorXd::Zero(channels)), now_(longest_), last_(longest_) {}
-
-  void add(const Transition& transition) {
-    for (Index i = 0; i < last_.size(); ++i) {
-      const double value =
-          i == 0 ? transition.reward() : transition.chunk.observations()(i - 1, transition.at);
-      const bool again = transition.in_episode > 0 && value == last_[i];
-      now_[i] = again ? now_[i] + 1.0 : 1.0;
-      longest_[i] = std::max(longest_[i], now_[i]);
-      last_[i] = value;
-    }
-  }
-  const VectorXd& longest() const { return longest_; }
-
- private:
-  VectorXd longest_, now_, last_;
-};
 
 /// The value that a share of them stays below.
 double quantile(VectorXd values, double share) {
@@ -72,38 +49,82 @@ void measure_features(const Eigen::Ref<const MatrixXd>& features, Usual& usual) 
 
 }  // namespace
 
-std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience) {
-  const double discount = model.options.value.discount;
-  const Index washout = std::max<Index>(1, model.options.value.washout_rows());
-  const Index size = model.fitted_size();
-  const Index most = std::clamp(kMostNumbers / size, kStretch, kMostRows);
+/// How often the numbers of a percept came again, one row after the other.
+class UsualMeasure::Runs {
+ public:
+  explicit Runs(Index channels)
+      : longest_(VectorXd::Zero(channels)), now_(longest_), last_(longest_) {}
+
+  void add(const StateBlock& block) {
+    for (Index row = 0; row < block.steps(); ++row) {
+      for (Index i = 0; i < last_.size(); ++i) {
+        const double value =
+            i == 0 ? block.reward(row) : block.chunk.observations()(i - 1, block.row + row);
+        const bool again = block.first_in_episode + row > 0 && value == last_[i];
+        now_[i] = again ? now_[i] + 1.0 : 1.0;
+        longest_[i] = std::max(longest_[i], now_[i]);
+        last_[i] = value;
+      }
+    }
+  }
+  const VectorXd& longest() const { return longest_; }
+
+ private:
+  VectorXd longest_, now_, last_;
+};
+
+UsualMeasure::UsualMeasure(const Model& model)
+    : model_(model),
+      runs_(std::make_unique<Runs>(1 + model.environment.observation_size())),
+      rows_(model.controller),
+      greedy_(model.controller) {
+  const Index most = std::clamp(kMostNumbers / model.fitted_size(), kStretch, kMostRows);
+  features_.resize(model.fitted_size(), std::min(most, model.provenance.rows));
+}
+
+UsualMeasure::~UsualMeasure() = default;
+
+void UsualMeasure::add(const StateBlock& block) {
+  runs_->add(block);
+  const Index washout = std::max<Index>(1, model_.options.value.washout_rows());
+  const Index most = std::clamp(kMostNumbers / model_.fitted_size(), kStretch, kMostRows);
   const Index stretches = most / kStretch;
-  const Index stride = (model.provenance.rows / kStretch + stretches) / stretches;
-  ActionSearch search(model.controller);
-  Runs runs(1 + model.environment.observation_size());
-  RootMeanSquare errors;
-  MatrixXd features(size, std::min(most, model.provenance.rows));
-  Index kept = 0;
-  VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
-  for_each_transition(
-      search, experience, Random(0), Purpose::policy, state, [&](Transition& transition) {
-        runs.add(transition);
-        const bool looked_at = transition.row / kStretch % stride == 0 && kept < features.cols();
-        if (!looked_at || transition.in_episode < washout) return;
-        const double value = search.value_of(transition.state);
-        const double target = transition.terminated() ? 0.0 : discount * transition.greedy().value;
-        errors.add(transition.reward() + target - value);
-        model.write_fitted(transition.state, features.col(kept++));
+  const Index stride = (model_.provenance.rows / kStretch + stretches) / stretches;
+  Index room = features_.cols() - kept_;
+  const PreparedRows& rows =
+      rows_.of(block, model_.controller.layout, [&](Index row, Index in_episode) {
+        if (row / kStretch % stride != 0 || in_episode < washout || room == 0) return false;
+        --room;
+        return true;
       });
-  if (kept < 2) return std::nullopt;
+  if (rows.count == 0) return;
+  greedy_.find(rows, model_.controller.weights, Random(0), Purpose::policy);
+  for (Index i = 0; i < rows.count; ++i) {
+    errors_.add(rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] -
+                greedy_.before()[i]);
+    model_.write_fitted(rows.states.col(i), features_.col(kept_++));
+  }
+}
+
+std::optional<Usual> UsualMeasure::result() const {
+  if (kept_ < 2) return std::nullopt;
   Usual usual;
-  usual.bellman_error = errors.value();
-  usual.longest_runs = runs.longest();
-  measure_features(features.leftCols(kept), usual);
+  usual.bellman_error = errors_.value();
+  usual.longest_runs = runs_->longest();
+  measure_features(features_.leftCols(kept_), usual);
   const bool known = std::isfinite(usual.bellman_error) && usual.mean.allFinite() &&
                      usual.weights.allFinite() && usual.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;
   return usual;
+}
+
+std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience) {
+  const Controller& controller = model.controller;
+  UsualMeasure measure(model);
+  VectorXd state = VectorXd::Zero(controller.reservoir->units());
+  for_each_block(*controller.reservoir, controller.layout, experience, state,
+                 [&](const StateBlock& block) { measure.add(block); });
+  return measure.result();
 }
 
 }  // namespace waggle

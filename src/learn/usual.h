@@ -1,8 +1,15 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include <Eigen/Core>
+
 #include <waggle/model.h>
+#include <waggle/states.h>
+
+#include "control/prepared_rows.h"
+#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -11,5 +18,26 @@ namespace waggle {
 /// fewer than two rows are left after the washout, or if something is not finite. One pass through
 /// the experience.
 std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience);
+
+/// The same along a walk that others share: every block of the experience, in order, then what was
+/// usual. The model must outlive it.
+class UsualMeasure {
+ public:
+  explicit UsualMeasure(const Model& model);
+  ~UsualMeasure();
+  void add(const StateBlock& block);
+  std::optional<Usual> result() const;
+
+ private:
+  class Runs;
+
+  const Model& model_;
+  std::unique_ptr<Runs> runs_;
+  BlockRows rows_;
+  GreedyRows greedy_;
+  RootMeanSquare errors_;
+  Eigen::MatrixXd features_;
+  Eigen::Index kept_ = 0;
+};
 
 }  // namespace waggle

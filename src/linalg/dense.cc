@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include <Eigen/Eigenvalues>
 
@@ -9,7 +11,6 @@
 
 #ifdef WAGGLE_WITH_LAPACK
 #include <mutex>
-#include <string>
 #include <vector>
 #else
 #include <Eigen/Cholesky>
@@ -61,6 +62,9 @@ void dorghr_(const int* n, const int* ilo, const int* ihi, double* a, const int*
 // Only there if LAPACK is OpenBLAS's.
 [[gnu::weak]] int openblas_get_parallel();
 [[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] char* openblas_get_corename();
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
 }
 
 namespace {
@@ -188,14 +192,15 @@ void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref
   multiply_add(sgemm_, a, b, "N", c);
 }
 
-void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
+void add_lower_square(const Ref<const MatrixXd>& a, Ref<MatrixXd> c) {
+  if (c.size() == 0 || a.cols() == 0) return;
   const auto lock = guard();
   const int p = static_cast<int>(c.rows());
   const int m = static_cast<int>(a.cols());
-  const int stride = static_cast<int>(a.outerStride());
+  const int stride_a = static_cast<int>(a.outerStride());
+  const int stride_c = static_cast<int>(c.outerStride());
   const double one = 1.0;
-  dsyrk_("L", "N", &p, &m, &one, a.data(), &stride, &one, c.data(), &p);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  dsyrk_("L", "N", &p, &m, &one, a.data(), &stride_a, &one, c.data(), &stride_c);
 }
 
 PositiveSolver::PositiveSolver(MatrixXd matrix) : factor_(std::move(matrix)) {
@@ -255,6 +260,25 @@ void leave_threads_to_caller() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
 
+std::string use_vectors() {
+  if (openblas_get_corename == nullptr) return "";
+#if defined(__x86_64__) && defined(__GNUC__)
+  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+  const bool mistaken = std::string(openblas_get_corename()) == "Prescott" &&
+                        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (mistaken && std::getenv(kVariable) == nullptr && gotoblas_dynamic_init != nullptr &&
+      gotoblas_dynamic_quit != nullptr) {
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    setenv(kVariable, wide ? "SkylakeX" : "Haswell", 0);
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    unsetenv(kVariable);
+  }
+#endif
+  return openblas_get_corename();
+}
+
 #else  // Eigen alone
 
 Svd svd(MatrixXd matrix) {
@@ -295,10 +319,9 @@ void add_product(const Ref<const MatrixXf>& a, const Ref<const MatrixXf>& b, Ref
   c.noalias() += a * b;
 }
 
-void add_square(const Ref<const MatrixXd>& a, MatrixXd& c) {
+void add_lower_square(const Ref<const MatrixXd>& a, Ref<MatrixXd> c) {
   // Eigen divides by the number of columns.
   if (a.cols() > 0) c.selfadjointView<Eigen::Lower>().rankUpdate(a);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
 }
 
 PositiveSolver::PositiveSolver(MatrixXd matrix) {
@@ -330,6 +353,8 @@ ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
 }
 
 void leave_threads_to_caller() {}
+
+std::string use_vectors() { return ""; }
 
 #endif
 

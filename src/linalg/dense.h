@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include <Eigen/Core>
@@ -56,8 +57,19 @@ void add_product(const Eigen::Ref<const Eigen::MatrixXd>& a,
 void add_product(const Eigen::Ref<const Eigen::MatrixXf>& a,
                  const Eigen::Ref<const Eigen::MatrixXf>& b, Eigen::Ref<Eigen::MatrixXf> c);
 
-/// c += a · aᵀ for a (p × m), c (p × p) and symmetric.
+/// The lower triangle of c += a · aᵀ for a (p × m), c (p × p); the rest of c is not touched.
+void add_lower_square(const Eigen::Ref<const Eigen::MatrixXd>& a, Eigen::Ref<Eigen::MatrixXd> c);
+
+/// c += a · aᵀ for a (p × m), c (p × p) and symmetric, on the threads there may be. What is added
+/// up does not depend on how many there are.
 void add_square(const Eigen::Ref<const Eigen::MatrixXd>& a, Eigen::MatrixXd& c);
+
+/// system += a · bᵀ and, if there is one, gram += f · fᵀ (symmetric), for a, b and f (p × m): the
+/// sums of a fit, on the threads there may be. What one of them adds up does not depend on how many
+/// there are.
+void add_moments(const Eigen::Ref<const Eigen::MatrixXd>& a,
+                 const Eigen::Ref<const Eigen::MatrixXd>& b, Eigen::MatrixXd& system,
+                 const Eigen::Ref<const Eigen::MatrixXd>& f, Eigen::MatrixXd* gram);
 
 /// Solves matrix · x = right for a symmetric positive definite matrix, any number of times.
 class PositiveSolver {
@@ -101,5 +113,11 @@ class ShiftedSolver {
 /// on many problems at once calls this first; the setting is the whole process's, so a library must
 /// not.
 void leave_threads_to_caller();
+
+/// Asks it to use the processor's vectors. OpenBLAS takes a processor that is younger than itself
+/// for one of 2004, whose products are several times slower; what OPENBLAS_CORETYPE says is left
+/// alone. For programs, before they work, as the above. Returns the kernels' name, "" if it has
+/// none.
+std::string use_vectors();
 
 }  // namespace waggle::linalg

@@ -102,5 +102,29 @@ TEST(Dense, MayBeCalledFromManyThreadsAtOnce) {
   for (const double difference : differences) EXPECT_LT(difference, 1e-12);
 }
 
+TEST(AddMoments, AreTheProductsOnAnyNumberOfThreads) {
+  for (const Index p : {1, 3, 90, 201}) {
+    RandomNumbers numbers(7);
+    const MatrixXd a = numbers.matrix(p, 130), b = numbers.matrix(p, 130);
+    const MatrixXd f = numbers.matrix(p, 130);
+    MatrixXd system[3], gram[3], square[3];
+    for (const int threads : {1, 2, 3}) {
+      const ThreadLimit limit(threads);
+      MatrixXd& g = system[threads - 1].setOnes(p, p);
+      MatrixXd& s = gram[threads - 1].setOnes(p, p);
+      add_moments(a, b, g, f, &s);
+      add_moments(a, b, g, f, nullptr);
+      add_square(f, square[threads - 1].setZero(p, p));
+      EXPECT_LT((g - MatrixXd::Ones(p, p) - 2.0 * a * b.transpose()).norm(), 1e-12 * p * 130);
+      EXPECT_LT((s - MatrixXd::Ones(p, p) - f * f.transpose()).norm(), 1e-12 * p * 130);
+      EXPECT_LT((square[threads - 1] - f * f.transpose()).norm(), 1e-12 * p * 130);
+      EXPECT_EQ(s, s.transpose());
+      EXPECT_EQ(g, system[0]);
+      EXPECT_EQ(s, gram[0]);
+      EXPECT_EQ(square[threads - 1], square[0]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace waggle::linalg

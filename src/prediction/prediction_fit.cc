@@ -7,6 +7,7 @@
 
 #include <Eigen/Cholesky>
 
+#include "core/parallel.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -228,8 +229,9 @@ double PredictionSums::mean_log_error(Index horizon, const Systems& systems, dou
 
 PredictionRidges PredictionSums::best_ridges(const std::optional<PredictionRidges>& last) const {
   PredictionRidges result = last.value_or(ridges_);
-  for (Index h = 0; h < kHorizonCount; ++h) {
-    if (!is_judged(h)) continue;
+  parallel_for(static_cast<int>(kHorizonCount), 0, [&](int horizon) {
+    const Index h = horizon;
+    if (!is_judged(h)) return;
     double& chosen = result[static_cast<std::size_t>(h)];
     const double before = chosen;
     const Systems sums = systems(h);
@@ -242,7 +244,7 @@ PredictionRidges PredictionSums::best_ridges(const std::optional<PredictionRidge
       least = error;
       chosen = ridge;
     }
-  }
+  });
   return result;
 }
 
@@ -264,11 +266,11 @@ PredictionSums::Unforeseen PredictionSums::unforeseen() const {
 MatrixXd PredictionSums::cross_validated() const {
   MatrixXd result =
       MatrixXd::Constant(kHorizonCount, outputs_, std::numeric_limits<double>::quiet_NaN());
-  for (Index h = 0; h < kHorizonCount; ++h) {
-    if (!is_judged(h)) continue;
+  parallel_for(static_cast<int>(kHorizonCount), 0, [&](int h) {
+    if (!is_judged(h)) return;
     const double ridge = ridges_[static_cast<std::size_t>(h)];
     result.row(h) = 1.0 - unexplained(h, systems(h), ridge).array().transpose();
-  }
+  });
   return result;
 }
 

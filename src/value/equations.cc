@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 
 namespace waggle {
 
@@ -68,6 +69,7 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
                                 static_cast<double>(own_ + shared_)),
                    fmt::format("LSTD over {} features", reservoir.features()));
     const TdMoments empty(own_ + shared_, options_.discount);
+    parts_.resize(static_cast<std::size_t>(members));
     folds_.assign(static_cast<std::size_t>(members),
                   std::vector<TdMoments>(static_cast<std::size_t>(folds), empty));
   }
@@ -115,15 +117,33 @@ void ValueEquations::flush() {
       }
     }
     const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
-    for (std::size_t member = 0; member < folds_.size(); ++member) {
+    const auto add_member = [&](int i) {
+      const auto member = static_cast<std::size_t>(i);
       TdMoments& fold = folds_[member][block % folds_[member].size()];
-      gather(features, member, part_);
-      gather(next, member, part_next_);
-      if (traced) gather(traces_.leftCols(held_), member, part_traces_);
-      fold.add(traced ? part_traces_ : part_, part_, part_next_, rewards);
+      Part& part = parts_[member];
+      gather(features, member, part.features);
+      gather(next, member, part.next);
+      if (traced) gather(traces_.leftCols(held_), member, part.traces);
+      fold.add(traced ? part.traces : part.features, part.features, part.next, rewards);
+    };
+    // Each of them goes on threads of its own, so it takes many for them to go side by side.
+    const auto members = static_cast<int>(folds_.size());
+    if (available_threads() >= 2 * members) {
+      parallel_for(members, 0, add_member);
+    } else {
+      for (int member = 0; member < members; ++member) add_member(member);
     }
   }
   held_ = 0;
+}
+
+void ValueEquations::restart() {
+  rows_ = held_ = 0;
+  trace_.setZero();
+  if (residuals_) residuals_ = std::make_unique<LeastSquares>(reservoir_.features());
+  for (std::vector<TdMoments>& folds : folds_) {
+    for (TdMoments& fold : folds) fold.restart();
+  }
 }
 
 void ValueEquations::gather(const Ref<const MatrixXd>& all, std::size_t member,

@@ -33,6 +33,12 @@ class ValueEquations {
   void add(const ValueEquation& row);
   Eigen::Index rows() const { return rows_; }
 
+  /// Rows that are handled together, and belong to one fold.
+  Eigen::Index block() const { return block_; }
+  /// Begins anew for other next states and rewards of the same rows with the same weights, whose
+  /// own products then need not be summed again.
+  void restart();
+
   /// Fills weights, diagnostics (but the residual) and singular of `fit`.
   void solve(ValueFit& fit);
 
@@ -58,7 +64,10 @@ class ValueEquations {
   // lstd: the folds of each member that is fitted by itself, over its own and the shared features
   std::vector<std::vector<TdMoments>> folds_;
   Eigen::Index own_ = 0, shared_ = 0;
-  Eigen::MatrixXd part_, part_next_, part_traces_;  // the rows of one member, of one block
+  struct Part {
+    Eigen::MatrixXd features, next, traces;
+  };
+  std::vector<Part> parts_;  // the rows of each member, of one block
 };
 
 }  // namespace waggle

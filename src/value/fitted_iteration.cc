@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/parallel.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
 #include "value/deviation.h"
@@ -96,9 +97,12 @@ class ValueRegression {
     std::vector<Tried> tried;
     for (const double ridge : kRidges) {
       if (last && std::abs(std::log10(ridge / last->ridge)) > 1.5) continue;
-      Tried& here = tried.emplace_back(Tried{ridge, {0.0, 0.0}});
+      tried.push_back({ridge, {0.0, 0.0}});
+    }
+    parallel_for(static_cast<int>(tried.size()), 0, [&](int i) {
+      Tried& here = tried[static_cast<std::size_t>(i)];
       for (int half = 0; half < 2; ++half) {
-        const linalg::PositiveSolver solver(ridged(grams_[1 - half], ridge));
+        const linalg::PositiveSolver solver(ridged(grams_[1 - half], here.ridge));
         for (const bool products : {false, true}) {
           const Index used = columns(products);
           const VectorXd w = solver.solve(cross[1 - half].head(used));
@@ -106,7 +110,7 @@ class ValueRegression {
                                   w.dot(grams_[half].topLeftCorner(used, used) * w);
         }
       }
-    }
+    });
     double least[2] = {0.0, 0.0};
     double chosen[2] = {0.0, 0.0};
     for (const bool products : {false, true}) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include <Eigen/Core>
 
 #include <waggle/predictive.h>
 #include <waggle/spaces.h>
 
+#include "core/parallel.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
 #include "value/fitted_iteration.h"
@@ -43,14 +45,59 @@ class NextActionSearch {
     }
   }
 
-  /// value = max_a Q for every row, by the weights; the actions are held for what follows.
+  /// value = max_a Q for every row, by the weights; the actions are held for what follows. On the
+  /// threads there may be: every row is a matter of its own.
   void operator()(const Eigen::VectorXd& weights, double spacing, Eigen::VectorXd& value) {
+    const Eigen::Index blocks = (steps_.rows() + kBlock - 1) / kBlock;
+    const int parts =
+        static_cast<int>(std::clamp<Eigen::Index>(blocks / kFewestBlocks, 1, available_threads()));
+    while (std::ssize(others_) + 1 < parts) others_.emplace_back(steps_, head_, actions_);
+    parallel_for(parts, parts, [&](int part) {
+      // Whole blocks, so that it does not matter how many parts there are.
+      const Eigen::Index from = blocks * part / parts * kBlock;
+      const Eigen::Index to = std::min(blocks * (part + 1) / parts * kBlock, steps_.rows());
+      if (part == 0) {
+        search(from, to, weights, spacing, value);
+        return;
+      }
+      NextActionSearch& other = others_[static_cast<std::size_t>(part) - 1];
+      other.best_.middleCols(from, to - from) = best_.middleCols(from, to - from);
+      other.search(from, to, weights, spacing, value);
+      best_.middleCols(from, to - from) = other.best_.middleCols(from, to - from);
+    });
+  }
+
+  /// u at the best actions.
+  void after(Eigen::Index from, Eigen::Ref<Eigen::MatrixXd> u) const {
+    for (Eigen::Index i = 0; i < u.cols(); ++i) {
+      u.col(i) = affine(from + i).col(0) + affine(from + i).rightCols(channels_) * action(from + i);
+    }
+  }
+  /// r̂ of the best actions.
+  double reward(Eigen::Index row) const {
+    double sum = 0.0;
+    for (Eigen::Index j = 0; j < channels_; ++j) sum += reward_of(j, row, best_(j, row));
+    return sum;
+  }
+
+ private:
+  static constexpr Eigen::Index kBlock = 64;        // rows handled together
+  static constexpr Eigen::Index kFewestBlocks = 8;  // that are worth a thread
+  static constexpr Eigen::Index kGrid = 9;  // actions tried over the whole of a bounded channel
+  static constexpr Eigen::Index kNear = 4;  // and around the best one known
+
+  using Block = Eigen::Ref<const Eigen::MatrixXf>;
+  using Lines = Eigen::Ref<const Eigen::VectorXd>;
+
+  /// The same for some of the rows, from the first of a block on.
+  void search(Eigen::Index first, Eigen::Index end, const Eigen::VectorXd& weights, double spacing,
+              Eigen::VectorXd& value) {
     const Eigen::Index q = steps_.after.rows();
     const auto straight = weights.segment(1, q);
     const Eigen::VectorXf hidden = weights.segment(1 + q, head_.value.size()).cast<float>();
     const Eigen::MatrixXd form = head_.form(weights.tail(head_.products()));
-    for (Eigen::Index from = 0; from < steps_.rows(); from += kBlock) {
-      const Eigen::Index count = std::min(kBlock, steps_.rows() - from);
+    for (Eigen::Index from = first; from < end; from += kBlock) {
+      const Eigen::Index count = std::min(kBlock, end - from);
       const auto u = affine_.leftCols(count * (1 + channels_));
       for (Eigen::Index i = 0; i < count; ++i) {
         const auto given = affine(from + i);
@@ -78,27 +125,6 @@ class NextActionSearch {
       }
     }
   }
-
-  /// u at the best actions.
-  void after(Eigen::Index from, Eigen::Ref<Eigen::MatrixXd> u) const {
-    for (Eigen::Index i = 0; i < u.cols(); ++i) {
-      u.col(i) = affine(from + i).col(0) + affine(from + i).rightCols(channels_) * action(from + i);
-    }
-  }
-  /// r̂ of the best actions.
-  double reward(Eigen::Index row) const {
-    double sum = 0.0;
-    for (Eigen::Index j = 0; j < channels_; ++j) sum += reward_of(j, row, best_(j, row));
-    return sum;
-  }
-
- private:
-  static constexpr Eigen::Index kBlock = 64;  // rows handled together
-  static constexpr Eigen::Index kGrid = 9;    // actions tried over the whole of a bounded channel
-  static constexpr Eigen::Index kNear = 4;    // and around the best one known
-
-  using Block = Eigen::Ref<const Eigen::MatrixXf>;
-  using Lines = Eigen::Ref<const Eigen::VectorXd>;
 
   /// u_{k+1} of a row as an affine function of the action.
   Eigen::Map<const Eigen::MatrixXd> affine(Eigen::Index row) const {
@@ -212,6 +238,7 @@ class NextActionSearch {
   Eigen::VectorXf candidates_, values_, shifted_;
   Eigen::MatrixXf preactivations_;
   Eigen::MatrixXd form_;  // the quadratic part of one row's value: (1, v)ᵀ form (1, v)
+  std::vector<NextActionSearch> others_;  // room to work in for the other threads
 };
 
 }  // namespace waggle

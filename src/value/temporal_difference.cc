@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/magnitude.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -42,10 +43,18 @@ void TdMoments::add(const Ref<const MatrixXd>& instruments, const Ref<const Matr
               first_non_finite(rewards).row < 0,
           "transitions: a feature or reward is not finite");
   require(first_non_finite(instruments).row < 0, "transitions: an instrument is not finite");
-  linalg::add_outer_product(instruments, features - discount_ * next, system_);
-  linalg::add_outer_product(features, features, gram_);
+  const MatrixXd differences = features - discount_ * next;
+  linalg::add_moments(instruments, differences, system_, features,
+                      gram_is_known_ ? nullptr : &gram_);
   target_.noalias() += instruments * rewards;
   samples_ += m;
+}
+
+void TdMoments::restart() {
+  system_.setZero();
+  target_.setZero();
+  samples_ = 0;
+  gram_is_known_ = true;
 }
 
 void TdMoments::merge(const TdMoments& other) {
@@ -116,16 +125,25 @@ void cross_validate(const Member& member, double unit, std::vector<RidgeCandidat
   const Eigen::LLT<MatrixXd> metric(gram);
   Problem whole = scaled(member.whole, member.scale);
   whole.target /= unit;
-  for (const TdMoments& moments : *member.folds) {
-    Problem fold = scaled(moments, member.scale);
+  const auto folds = static_cast<int>(member.folds->size());
+  std::vector<VectorXd> errors(member.folds->size());
+  parallel_for(folds, 0, [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    Problem fold = scaled((*member.folds)[at], member.scale);
     fold.target /= unit;
     const linalg::ShiftedSolver solver(whole.system - fold.system, whole.target - fold.target);
-    for (RidgeCandidate& candidate : path) {
-      const VectorXd w = solver.solve(candidate.ridge * member.unit);
-      const double error =
+    errors[at].resize(static_cast<Index>(path.size()));
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      const VectorXd w = solver.solve(path[k].ridge * member.unit);
+      errors[at][static_cast<Index>(k)] =
           w.size() == 0 ? std::numeric_limits<double>::max()
                         : metric.matrixL().solve(fold.target - fold.system * w).squaredNorm();
-      candidate.error = std::min(candidate.error + error, std::numeric_limits<double>::max());
+    }
+  });
+  for (const VectorXd& of_fold : errors) {
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      path[k].error = std::min(path[k].error + of_fold[static_cast<Index>(k)],
+                               std::numeric_limits<double>::max());
     }
   }
 }

@@ -76,56 +76,60 @@ double excess(const ValueRange& values, const ValueRange& bounds) {
   return std::isnan(share) ? std::numeric_limits<double>::infinity() : share;
 }
 
+namespace {
+
+/// What there is to say of the values along the rows after the washout.
+class ValuesAlong {
+ public:
+  ValuesAlong(const ReservoirSystem& reservoir, const InputLayout& layout, TrajectorySource& source,
+              const Ref<const VectorXd>& weights, double discount, Index washout) {
+    require_weights(reservoir, weights);
+    Index rows = 0;
+    MatrixXd features;
+    VectorXd state = VectorXd::Zero(reservoir.units());
+    for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+      features.resize(reservoir.features(), block.states.cols());
+      reservoir.map_features(block.states, features);
+      const VectorXd values = features.transpose() * weights;
+      rows += block.steps();
+      for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
+        const double next = block.terminated(i) ? 0.0 : values[i + 1];
+        errors_.add(block.reward(i) + discount * next - values[i]);
+        take(values[i]);
+      }
+    });
+    require_rows(errors_.count(), washout, rows);
+  }
+  double bellman_error() const { return errors_.value(); }
+  ValueRange range() const { return range_; }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  void take(double value) {
+    if (std::isfinite(value)) {
+      range_ = {std::min(range_.lowest, value), std::max(range_.highest, value)};
+    } else {
+      range_ = {-kInfinity, kInfinity};
+    }
+  }
+
+  RootMeanSquare errors_;
+  ValueRange range_{kInfinity, -kInfinity};
+};
+
+}  // namespace
+
 ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
                        TrajectorySource& source, const Ref<const VectorXd>& weights,
                        Index washout) {
-  require_weights(reservoir, weights);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  ValueRange range{infinity, -infinity};
-  Index count = 0;
-  Index rows = 0;
-  MatrixXd features;
-  VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
-    rows += block.steps();
-    const Index skipped = washed_out(block, washout);
-    const Index judged = block.steps() - skipped;
-    if (judged == 0) return;
-    features.resize(reservoir.features(), judged);
-    reservoir.map_features(block.states.middleCols(skipped, judged), features);
-    const VectorXd values = features.transpose() * weights;
-    if (values.allFinite()) {
-      range.lowest = std::min(range.lowest, values.minCoeff());
-      range.highest = std::max(range.highest, values.maxCoeff());
-    } else {
-      range = {-infinity, infinity};
-    }
-    count += judged;
-  });
-  require_rows(count, washout, rows);
-  return range;
+  return ValuesAlong(reservoir, layout, source, weights, 0.0, washout).range();
 }
 
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
                      Index washout) {
-  require_weights(reservoir, weights);
-  RootMeanSquare errors;
-  Index rows = 0;
-  MatrixXd features;
-  VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
-    features.resize(reservoir.features(), block.states.cols());
-    reservoir.map_features(block.states, features);
-    const VectorXd values = features.transpose() * weights;
-    rows += block.steps();
-    for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
-      const double next = block.terminated(i) ? 0.0 : values[i + 1];
-      errors.add(block.reward(i) + discount * next - values[i]);
-    }
-  });
-  require_rows(errors.count(), washout, rows);
-  return errors.value();
+  return ValuesAlong(reservoir, layout, source, weights, discount, washout).bellman_error();
 }
 
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
@@ -171,8 +175,10 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
   require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
   if (options.method == Method::lstd) {
-    fit.diagnostics.residual = bellman_error(reservoir, layout, source, fit.weights,
-                                             options.discount, options.washout_rows());
+    const ValuesAlong values(reservoir, layout, source, fit.weights, options.discount,
+                             options.washout_rows());
+    fit.diagnostics.residual = values.bellman_error();
+    fit.range = values.range();
   }
   return fit;
 }
