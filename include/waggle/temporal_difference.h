@@ -26,9 +26,13 @@ class TdMoments {
            const Eigen::Ref<const Eigen::MatrixXd>& next,
            const Eigen::Ref<const Eigen::VectorXd>& rewards);
   void merge(const TdMoments& other);
+  /// Moments that were summed elsewhere. Throws Error if their sizes do not fit.
+  static TdMoments of(double discount, Eigen::Index samples, Eigen::MatrixXd system,
+                      Eigen::VectorXd target, Eigen::MatrixXd gram);
 
   Eigen::Index samples() const { return samples_; }
   Eigen::Index features() const { return target_.size(); }
+  double discount() const { return discount_; }
   const Eigen::MatrixXd& system() const { return system_; }  ///< G
   const Eigen::VectorXd& target() const { return target_; }  ///< b
   const Eigen::MatrixXd& gram() const { return gram_; }      ///< S
