@@ -133,10 +133,7 @@ def needed_columns(reading: dict[str, Any], there: Sequence[str]) -> list[str]:
             if name and name in there:
                 wanted.append(name)
                 break
-    # A matrix of several columns is one column of lists.
-    matrices = {name.rpartition("_")[0] for name in wanted if name not in there}
-    wanted = [name for name in wanted if name in there or name.rpartition("_")[0] not in there]
-    return list(dict.fromkeys([*wanted, *(name for name in matrices if name in there)]))
+    return list(dict.fromkeys(wanted))
 
 
 def parts_of(data: Any, joined: bool = False) -> tuple[list[Part], bool]:

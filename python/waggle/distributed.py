@@ -315,7 +315,7 @@ def _plan(workers, parts, names, where, corrupt, asked, continued, overlap) -> s
     begun = None
     while begun is None:
         try:
-            _, begun = next(iter(workers(_begin, {0: (sample, *asked, names, continued, overlap)})))
+            ((_, begun),) = workers(_begin, {0: (sample, *asked, names, continued, overlap)})
         except Error as error:
             # One that cannot be read may be among those that were looked at.
             if corrupt == "refuse" or len(parts) == 1:

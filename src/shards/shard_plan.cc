@@ -125,7 +125,8 @@ void ShardPlan::validate() const {
   std::vector<std::string> sorted = parts;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  require(twice == sorted.end(), "the part {} is in the plan twice", shown(*twice));
+  if (twice != sorted.end())
+    throw Error(fmt::format("part {} is in the plan twice", shown(*twice)));
   require(counted.empty() || counted.size() == parts.size(),
           "counted: {} numbers of rows for {} parts", counted.size(), parts.size());
   require(std::all_of(counted.begin(), counted.end(), [](Index rows) { return rows >= 0; }),

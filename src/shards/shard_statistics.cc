@@ -8,7 +8,6 @@
 
 #include "control/transitions.h"
 #include "core/check.h"
-#include "core/text.h"
 #include "shards/fingerprint.h"
 #include "shards/shard_setup.h"
 #include "value/equations.h"
@@ -205,7 +204,7 @@ ShardSums sum_part(const ShardPlan& plan, const ShardFit& fit, Index part, Traje
     }
     return sums.take();
   } catch (const Error& error) {
-    throw Error(fmt::format("part {}: {}", shown(name), error.what()));
+    throw Error(fmt::format("part '{}': {}", name, error.what()));
   }
 }
 
