@@ -95,6 +95,7 @@ void PlanCommand::run() {
   inputs.push_back(config.path());
   require(!out.empty(), "--out is required: the plan to write");
   require_output(out, inputs);
+  require_summable(how, fit, cuts);
   heed_interrupts();
   const ShardPlan plan = run_interruptibly([&] {
     std::vector<std::string> files;

@@ -86,8 +86,12 @@ struct ShardCuts {
   std::optional<Eigen::Index> overlap = std::nullopt;
 };
 
+/// Throws Error for options that parts cannot be fitted by, naming what to use; as begin_plan does,
+/// but before there is any work.
+void require_summable(const LogOptions& reading, const FitOptions& fit, const ShardCuts& cuts);
+
 /// Begins a plan: what columns, choices and bounds there are is taken from `log`, which is all
-/// parts or some. Throws Error for options that parts cannot be fitted by, naming what to use.
+/// parts or some. Throws as require_summable.
 ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions& fit,
                      const ShardCuts& cuts);
 /// The rows of a part, but for the first `lead`, which are of the part before.

@@ -54,8 +54,9 @@ class Part:
         dataset = pyarrow_dataset()
         try:
             if self.path.endswith(PARQUET):
+                filesystem, path = _filesystem(self.path)
                 fragment = dataset.ParquetFileFormat().make_fragment(
-                    self.path, row_groups=None if self.groups is None else list(self.groups)
+                    path, filesystem, row_groups=None if self.groups is None else list(self.groups)
                 )
                 here = set(fragment.physical_schema.names)
                 missing = [name for name in columns or () if name not in here]
@@ -111,6 +112,13 @@ class Loaded:
     data: list[Any]
     name: str
     lead: int
+
+
+def _filesystem(path: str) -> tuple[Any, str]:
+    """Where a path is: on a disk, or, by what it begins with (s3://, gs://, hdfs://), elsewhere."""
+    from pyarrow import fs
+
+    return fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
 
 
 def _line(error: Exception) -> str:

@@ -57,10 +57,17 @@ def _begin(parts: list[Part], reading, preset, options, seed, names, continued, 
                 f"{', '.join(table.schema.names)}; must be {', '.join(tables[0].schema.names)}"
             )
     table = pyarrow.concat_tables(tables, promote_options="permissive")
-    return _core.begin_plan(
-        _columns(table),
-        parts[0].name, reading, preset, options, seed, names, continued, overlap,
-    )  # fmt: skip
+    rest = (reading, preset, options, seed, names, continued, overlap)
+    try:
+        return _core.begin_plan(_columns(table), parts[0].name, *rest)
+    except Error:
+        for part, alone in zip(parts, tables, strict=True):
+            try:
+                _core.begin_plan(_columns(alone), part.name, *rest)
+            except Error as error:
+                if ", row " in str(error):  # a cell of this part, by its own row
+                    raise
+        raise
 
 
 def _measure(plan: str, part: Part, where: Any) -> tuple[str, str]:
@@ -122,9 +129,10 @@ class _Workers:
         waiting = as_completed([submit(key) for key in calls], raise_errors=False)
         open_keys = set(calls)
         attempt = 0
+        patience = self.patience
         while open_keys:
             try:
-                future = self._next(waiting)
+                future = self._next(waiting, patience)
             except TimeoutError:
                 # Somebody is stuck. What is open is done once more, by others if there are any.
                 attempt += 1
@@ -135,13 +143,15 @@ class _Workers:
                 }
                 others = [worker for worker in self.client.nthreads() if worker not in stuck]
                 warnings.warn(
-                    f"no part was done for {self.patience:g} s: {len(open_keys)} are tried again",
+                    f"no part was done for {patience:g} s: {len(open_keys)} are tried again",
                     stacklevel=2,
                 )
+                patience *= 2.0  # who is only slow must not be given ever more to do
                 for key in sorted(open_keys, key=str):
                     waiting.add(submit(key, attempt, **({"workers": others} if others else {})))
                 continue
             key = futures.pop(future)
+            patience = self.patience
             if key not in open_keys:
                 continue  # another was faster
             result = future.result()
@@ -149,10 +159,11 @@ class _Workers:
             yield key, result
         self.client.cancel(list(futures), force=True)
 
-    def _next(self, waiting: Any) -> Any:
-        if self.patience is None:
+    @staticmethod
+    def _next(waiting: Any, patience: float | None) -> Any:
+        if patience is None:
             return next(waiting)
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             if waiting.has_ready():
                 return next(waiting)

@@ -40,7 +40,24 @@ VectorXd deviation_of(const ChannelSums& sums) {
   return (vector_of(sums.squares) / std::max(sums.count, 1.0)).cwiseSqrt();
 }
 
-/// Refuses what is not a sum over rows, or not found out part by part.
+/// Rows after which the memory has forgotten where it started.
+Index forgetting_rows(const FitOptions& fit, Index inputs) {
+  const EchoStateNetwork network(fit.reservoir, inputs, fit.members);
+  const EchoStateReport report = check_echo_state(network);
+  const double rate = report.guaranteed ? report.contraction_bound : report.measured.rate;
+  require(rate < 1.0, "overlap: the network does not forget; give operator_norm below 1");
+  const double rows = rate > 0.0 ? std::ceil(std::log(kForgotten) / std::log(rate)) : 1.0;
+  return static_cast<Index>(std::min(rows, static_cast<double>(kLongestOverlap)));
+}
+
+ActionSpace environment_actions(const ShardPlan& plan) {
+  const int choices = plan.environment.actions.choices;
+  if (choices > 0) return ActionSpace::discrete(choices);
+  return ActionSpace::box(vector_of(plan.lower), vector_of(plan.upper));
+}
+
+}  // namespace
+
 void require_summable(const LogOptions& reading, const FitOptions& fit, const ShardCuts& cuts) {
   require(!fit.predictive,
           "predictive: parts are added up for a value on the memory itself alone; start from the "
@@ -61,24 +78,6 @@ void require_summable(const LogOptions& reading, const FitOptions& fit, const Sh
           "missing = hold: the mean that is held first is not the same in all parts; fill in what "
           "is missing before");
 }
-
-/// Rows after which the memory has forgotten where it started.
-Index forgetting_rows(const FitOptions& fit, Index inputs) {
-  const EchoStateNetwork network(fit.reservoir, inputs, fit.members);
-  const EchoStateReport report = check_echo_state(network);
-  const double rate = report.guaranteed ? report.contraction_bound : report.measured.rate;
-  require(rate < 1.0, "overlap: the network does not forget; give operator_norm below 1");
-  const double rows = rate > 0.0 ? std::ceil(std::log(kForgotten) / std::log(rate)) : 1.0;
-  return static_cast<Index>(std::min(rows, static_cast<double>(kLongestOverlap)));
-}
-
-ActionSpace environment_actions(const ShardPlan& plan) {
-  const int choices = plan.environment.actions.choices;
-  if (choices > 0) return ActionSpace::discrete(choices);
-  return ActionSpace::box(vector_of(plan.lower), vector_of(plan.upper));
-}
-
-}  // namespace
 
 void ChannelSums::add(const Ref<const MatrixXd>& columns) {
   if (columns.cols() == 0) return;
