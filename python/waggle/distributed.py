@@ -108,6 +108,7 @@ class _Workers:
     def __init__(self, client: Any, patience: float | None) -> None:
         self.client = client
         self.patience = patience
+        self.silent: set[str] = set()  # workers that gave no sign of life
 
     def count(self) -> int:
         return max(1, sum(self.client.nthreads().values()))
@@ -116,51 +117,64 @@ class _Workers:
         """(key, result) of function(*arguments) as they come, each once."""
         from distributed import as_completed
 
-        stamp = f"{function.__name__}-{time.time_ns():x}"
-        futures: dict[Any, Any] = {}  # future: key
+        stamp = f"waggle-{function.__name__}-{time.time_ns():x}"
+        keys: dict[Any, Any] = {}  # of futures
 
-        def submit(key, attempt=0, **where):
+        def submit(key, attempt, avoided):
+            others = [worker for worker in self.client.nthreads() if worker not in avoided]
             future = self.client.submit(
-                function, *calls[key], key=f"waggle-{stamp}-{attempt}-{key}", pure=False, **where
+                function,
+                *calls[key],
+                key=f"{stamp}-{attempt}-{key}",
+                pure=False,
+                workers=others if avoided and others else None,
             )
-            futures[future] = key
+            keys[future] = key
             return future
 
-        waiting = as_completed([submit(key) for key in calls], raise_errors=False)
-        open_keys = set(calls)
+        waiting = as_completed([submit(key, 0, self.silent) for key in calls], raise_errors=False)
+        left = set(calls)
         attempt = 0
         patience = self.patience
-        while open_keys:
-            try:
-                future = self._next(waiting, patience)
-            except TimeoutError:
-                # Somebody is stuck. What is open is done once more, by others if there are any.
+        while left:
+            future = self._next(waiting, patience)
+            if future is None:
                 attempt += 1
-                stuck = {
-                    worker
-                    for worker, keys in self.client.processing().items()
-                    if any(str(key).startswith(f"waggle-{stamp}") for key in keys)
-                }
-                others = [worker for worker in self.client.nthreads() if worker not in stuck]
+                avoided = self._avoided(stamp, patience)
                 warnings.warn(
-                    f"no part was done for {patience:g} s: {len(open_keys)} are tried again",
+                    f"no part was done for {patience:g} s: {len(left)} are tried again",
                     stacklevel=2,
                 )
                 patience *= 2.0  # who is only slow must not be given ever more to do
-                for key in sorted(open_keys, key=str):
-                    waiting.add(submit(key, attempt, **({"workers": others} if others else {})))
+                for key in sorted(left, key=str):
+                    waiting.add(submit(key, attempt, avoided))
                 continue
-            key = futures.pop(future)
-            patience = self.patience
-            if key not in open_keys:
+            key = keys.pop(future)
+            if key not in left or future.cancelled():
                 continue  # another was faster
             result = future.result()
-            open_keys.discard(key)
+            left.discard(key)
+            copies = [other for other, of in keys.items() if of == key]
+            if copies:
+                self.client.cancel(copies, force=True)
             yield key, result
-        self.client.cancel(list(futures), force=True)
+
+    def _avoided(self, stamp: str, patience: float) -> set[str]:
+        """Workers that have said nothing for long; if all have, those that have the work."""
+        now = time.time()
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        self.silent |= {
+            name for name, worker in workers.items() if now - worker["last_seen"] > patience / 2
+        }
+        return self.silent or {
+            worker
+            for worker, tasks in self.client.processing().items()
+            if any(str(task).startswith(stamp) for task in tasks)
+        }
 
     @staticmethod
     def _next(waiting: Any, patience: float | None) -> Any:
+        """The next that is done; None if there is none for so long."""
         if patience is None:
             return next(waiting)
         deadline = time.monotonic() + patience
@@ -168,7 +182,7 @@ class _Workers:
             if waiting.has_ready():
                 return next(waiting)
             time.sleep(0.005)
-        raise TimeoutError
+        return None
 
 
 class _Checkpoint:
@@ -292,8 +306,9 @@ def learn(
             "waggle": _core.__version__,
         },
     )  # fmt: skip
-    workers = _here if client is None else _Workers(client, patience).run
-    size = 1 if client is None else _Workers(client, patience).count()
+    cluster = None if client is None else _Workers(client, patience)
+    workers = _here if cluster is None else cluster.run
+    size = 1 if cluster is None else cluster.count()
     text = kept.read("plan.json")
     if text is not None:
         plan = text.decode()
