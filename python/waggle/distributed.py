@@ -115,6 +115,7 @@ class _Workers:
 
     def run(self, function: Any, calls: dict[Any, tuple]) -> Iterable[tuple[Any, Any]]:
         """(key, result) of function(*arguments) as they come, each once."""
+        from distributed import TimeoutError as Late
         from distributed import as_completed
 
         stamp = f"waggle-{function.__name__}-{time.time_ns():x}"
@@ -152,7 +153,13 @@ class _Workers:
             key = keys.pop(future)
             if key not in left or future.cancelled():
                 continue  # another was faster
-            result = future.result()
+            try:
+                result = future.result(timeout=patience)
+            except Late:
+                # It was done by one that has fallen silent since, and has the result.
+                attempt += 1
+                waiting.add(submit(key, attempt, self._avoided(stamp, patience)))
+                continue
             left.discard(key)
             copies = [other for other, of in keys.items() if of == key]
             if copies:
