@@ -84,10 +84,10 @@ std::string StatsCommand::kept(const ShardPlan& like, const ShardFit& fit,
     if (there.plan() != empty.plan()) return "is of another plan";
     if (there.round() != empty.round()) return "is of another round";
     Index covered = 0;
-    for (const auto& [first, node] : there.nodes()) {
-      covered += std::count_if(parts.begin(), parts.end(), [&](Index part) {
-        return part >= first && part < first + node.count;
-      });
+    for (const auto& entry : there.nodes()) {
+      const Index first = entry.first, end = first + entry.second.count;
+      covered += std::count_if(parts.begin(), parts.end(),
+                               [=](Index part) { return part >= first && part < end; });
     }
     if (there.present() != std::ssize(parts) || covered != std::ssize(parts)) {
       return "is of other parts";
