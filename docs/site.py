@@ -38,6 +38,7 @@ PAGES = [
     ("docs/playground.md", "The playground"),
     ("docs/deploy.md", "From a log to a machine"),
     ("docs/running.md", "While it runs"),
+    ("docs/scale.md", "Many cores, many machines"),
     ("docs/errors.md", "Errors"),
     ("docs/design.md", "Design"),
     ("CHANGELOG.md", "Changelog"),

@@ -46,6 +46,7 @@ const std::vector<Room> kRooms = {
     {"export", {"export"}},
     {"options", {"names", "describe", "describe_problems"}},
     {"models", {"model_file"}},
+    {"shards", {"shards"}},
 };
 /// The reference is an independent judge: it sees what environments are, and nothing else.
 const std::set<std::string> kSeenByReference = {"core", "data", "env", "reference"};

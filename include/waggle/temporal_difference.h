@@ -29,9 +29,13 @@ class TdMoments {
   /// Begins anew for other φ' and rewards of the same φ: what is added from here on must have the
   /// features that were added so far, in the same blocks. S stays and is not summed again.
   void restart();
+  /// Moments that were summed elsewhere. Throws Error if their sizes do not fit.
+  static TdMoments of(double discount, Eigen::Index samples, Eigen::MatrixXd system,
+                      Eigen::VectorXd target, Eigen::MatrixXd gram);
 
   Eigen::Index samples() const { return samples_; }
   Eigen::Index features() const { return target_.size(); }
+  double discount() const { return discount_; }
   const Eigen::MatrixXd& system() const { return system_; }  ///< G
   const Eigen::VectorXd& target() const { return target_; }  ///< b
   const Eigen::MatrixXd& gram() const { return gram_; }      ///< S

@@ -9,6 +9,7 @@
 
 #include "arrays.h"
 #include "bind.h"
+#include "columns.h"
 #include "controller.h"
 #include "options.h"
 #include "python_reservoir.h"
@@ -21,30 +22,6 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
-
-std::vector<std::string> texts(const nb::handle& list) {
-  return nb::cast<std::vector<std::string>>(list);
-}
-
-/// Columns as (name, numbers or texts).
-std::vector<LogColumn> read_columns(const nb::list& given, std::vector<nb::object>& kept) {
-  std::vector<LogColumn> columns;
-  for (nb::handle item : given) {
-    LogColumn column;
-    column.name = nb::cast<std::string>(item[0]);
-    nb::ndarray<const double, nb::ndim<1>, nb::device::cpu> numbers;
-    if (nb::try_cast(item[1], numbers)) {
-      kept.push_back(nb::borrow(item[1]));
-      new (&column.numbers) decltype(column.numbers)(numbers.data(),
-                                                     static_cast<Index>(numbers.shape(0)),
-                                                     Eigen::InnerStride<>(numbers.stride(0)));
-    } else {
-      column.texts = texts(item[1]);
-    }
-    columns.push_back(std::move(column));
-  }
-  return columns;
-}
 
 /// A log of files (paths) or of columns.
 struct OpenLog {

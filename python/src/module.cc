@@ -56,5 +56,6 @@ NB_MODULE(_core, m) {
   bind_learning(m);
   bind_logs(m);
   bind_series(m);
+  bind_shards(m);
   bind_environments(m);
 }

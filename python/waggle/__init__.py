@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from waggle._reservoir import Reservoir
     from waggle._results import Evaluation, Experience, LogEvaluation
     from waggle._sklearn import Forecaster, ReservoirRegressor
+    from waggle._tune import Tuned, tune
 
     __version__: str
 
@@ -39,6 +40,7 @@ _WHERE = {
     "Reservoir": "_reservoir",
     "ReservoirRegressor": "_sklearn",
     "State": "_core",
+    "Tuned": "_tune",
     "__version__": "_core",
     "describe": "_options",
     "learn": "_learn",
@@ -46,6 +48,7 @@ _WHERE = {
     "load": "_controller",
     "options": "_options",
     "presets": "_options",
+    "tune": "_tune",
 }
 
 __all__ = [
@@ -58,12 +61,14 @@ __all__ = [
     "Reservoir",
     "ReservoirRegressor",
     "State",
+    "Tuned",
     "describe",
     "learn",
     "learn_log",
     "load",
     "options",
     "presets",
+    "tune",
 ]
 
 

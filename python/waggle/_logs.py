@@ -36,6 +36,15 @@ def open_log(data: Any, asked: dict[str, Any] | None) -> OpenLog:
             from waggle import _minari
 
             return _minari.read(_minari.open_folder(paths[0]), asked)
+        if any(path.endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc")) for path in paths):
+            from waggle._parts import read_table
+
+            if len(paths) > 1:
+                raise Error(
+                    f"{len(paths)} Parquet or Arrow files: learn_log reads one into memory; "
+                    "waggle.distributed.learn goes through many, with or without a cluster"
+                )
+            return read_table(paths[0], reading)
         return OpenLog(paths, "", reading or {})
     return OpenLog(_columns(data), f"the {_kind(data)}", reading or {})
 

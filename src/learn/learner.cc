@@ -12,6 +12,7 @@
 #include "learn/action_bounds.h"
 #include "learn/collecting.h"
 #include "learn/confidence.h"
+#include "learn/first_look.h"
 #include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
 #include "learn/log_choice.h"
@@ -33,7 +34,6 @@ void LearnOptions::validate() const {
 namespace {
 
 constexpr double kWorthSeeing = 0.1;  // of the divergence limit of the first round
-constexpr Index kWashout = 30;        // rows of a record that is cut out of a running process
 
 /// Whether the policy can do without bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
@@ -41,17 +41,6 @@ bool needs_no_bounds(const LearnOptions& options) {
   return fit.greedy.maximiser == Maximiser::sampled && fit.greedy.candidate_spread &&
          !fit.action_limit && fit.sweeps == 0 && options.collect.final_sweeps == 0 &&
          options.collect.optimism == 0.0;
-}
-
-/// 100 times the largest |reward| or |observation|.
-double divergence_limit(const ChannelRanges& ranges, Index action_size) {
-  double largest = 0.0;
-  for (Index i = 0; i < ranges.minimum.size(); ++i) {
-    const bool is_action = i >= 1 && i <= action_size;
-    if (is_action) continue;
-    largest = std::max({largest, std::abs(ranges.minimum[i]), std::abs(ranges.maximum[i])});
-  }
-  return 100.0 * std::max(largest, 1e-300);
 }
 
 /// What counts only for a value on the memory itself is not to be changed in vain.
@@ -297,8 +286,11 @@ class Learner {
     if (!options_.fit.value.washout) {
       // Predictive states: the one before the first row of an episode predicts nothing yet; what
       // was acted out began when it began, and of few rows none can be spared.
-      const bool spared = !predictive() || (!result_.collected && summary.rows >= 10 * kWashout);
-      result_.options.value.washout = summary.cut_out && spared ? kWashout : predictive() ? 1 : 0;
+      const bool spared =
+          !predictive() || (!result_.collected && summary.rows >= 10 * kCutOutWashout);
+      result_.options.value.washout = summary.cut_out && spared ? kCutOutWashout
+                                      : predictive()            ? 1
+                                                                : 0;
     }
   }
 

@@ -37,14 +37,22 @@ Index rows_after_washout(TrajectorySource& source, Index washout) {
 
 }  // namespace
 
+FoldBlocks FoldBlocks::of(Index rows) {
+  return {.size = std::clamp<Index>(rows / (4 * kFolds), 1, kBlock)};
+}
+
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                                TrajectorySource& source, const RewardScale& rewards)
+    : ValueEquations(reservoir, options,
+                     FoldBlocks::of(rows_after_washout(source, options.washout_rows())), rewards) {}
+
+ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
+                               const FoldBlocks& blocks, const RewardScale& rewards)
     : reservoir_(reservoir),
       options_(options),
       scale_(rewards),
-      // Folds are made of whole blocks, since neighbouring rows are nearly copies of each other.
-      block_(std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1,
-                               kBlock)),
+      block_(blocks.size),
+      before_(blocks.before),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), block_),
@@ -86,7 +94,8 @@ void ValueEquations::add(const ValueEquation& row) {
   terminated_[at] = row.terminated ? 1 : 0;
   starts_[at] = row.starts_episode ? 1 : 0;
   ++rows_;
-  if (++held_ == block_) flush();
+  ++held_;
+  if ((before_ + rows_) % block_ == 0) flush();
 }
 
 void ValueEquations::flush() {
@@ -116,7 +125,7 @@ void ValueEquations::flush() {
         traces_.col(i) = trace_;
       }
     }
-    const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
+    const auto block = static_cast<std::size_t>((before_ + rows_ - 1) / block_);
     const auto add_member = [&](int i) {
       const auto member = static_cast<std::size_t>(i);
       TdMoments& fold = folds_[member][block % folds_[member].size()];
@@ -151,6 +160,11 @@ void ValueEquations::gather(const Ref<const MatrixXd>& all, std::size_t member,
   part.resize(own_ + shared_, all.cols());
   part.topRows(own_) = all.middleRows(static_cast<Index>(member) * own_, own_);
   part.bottomRows(shared_) = all.bottomRows(shared_);
+}
+
+const std::vector<std::vector<TdMoments>>& ValueEquations::moments() {
+  flush();
+  return folds_;
 }
 
 void ValueEquations::solve(ValueFit& fit) {

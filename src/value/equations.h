@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -20,6 +21,17 @@ struct ValueEquation {
   double weight = 1.0;          ///< how much it counts
 };
 
+/// Which rows are in which fold: neighbouring ones together, since they are nearly copies of each
+/// other, `size` at a time.
+struct FoldBlocks {
+  Eigen::Index size = 256;
+  Eigen::Index before =
+      0;  ///< rows that count before the first of these, in another part of the data
+
+  /// For so many rows in all.
+  static FoldBlocks of(Eigen::Index rows);
+};
+
 /// Gathers the equations Wᵀφ_k = r_k + γ Wᵀφ'_k of a trajectory, row by row, and solves them by the
 /// method of the options. What φ'_k is, the caller says: the state that followed, or the one
 /// another action would have led to.
@@ -27,6 +39,9 @@ class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                  TrajectorySource& source, const RewardScale& rewards);
+  /// Of a part of the data.
+  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
+                 const FoldBlocks& blocks, const RewardScale& rewards);
   ~ValueEquations();
 
   /// Rows inside the washout are to be left out by the caller.
@@ -42,6 +57,11 @@ class ValueEquations {
   /// Fills weights, diagnostics (but the residual) and singular of `fit`.
   void solve(ValueFit& fit);
 
+  /// LSTD's moments of each member, of each fold, of all rows so far.
+  const std::vector<std::vector<TdMoments>>& moments();
+  /// Puts sums of several parts in the place of its own.
+  void set_moments(std::vector<std::vector<TdMoments>> moments) { folds_ = std::move(moments); }
+
  private:
   void flush();
   void in_units_of_rewards(Eigen::VectorXd& weights) const;
@@ -54,7 +74,8 @@ class ValueEquations {
   const RewardScale scale_;
   Eigen::Index rows_ = 0;
   Eigen::Index held_ = 0;
-  Eigen::Index block_ = 0;  // decides the fold
+  const Eigen::Index block_;   // decides the fold
+  const Eigen::Index before_;  // so does this
   Eigen::MatrixXd states_, nexts_;
   Eigen::MatrixXd features_, next_features_, traces_;
   Eigen::VectorXd rewards_, root_weights_;

@@ -67,6 +67,21 @@ void TdMoments::merge(const TdMoments& other) {
   samples_ += other.samples_;
 }
 
+TdMoments TdMoments::of(double discount, Index samples, MatrixXd system, VectorXd target,
+                        MatrixXd gram) {
+  const Index n = target.size();
+  require(samples >= 0 && system.rows() == n && system.cols() == n && gram.rows() == n &&
+              gram.cols() == n,
+          "moments of {} samples: {} × {} and {} × {} numbers, must be {} × {}", samples,
+          system.rows(), system.cols(), gram.rows(), gram.cols(), n, n);
+  TdMoments moments(n, discount);
+  moments.samples_ = samples;
+  moments.system_ = std::move(system);
+  moments.target_ = std::move(target);
+  moments.gram_ = std::move(gram);
+  return moments;
+}
+
 namespace {
 
 constexpr double kAlmostUnpenalised = 1e-6;

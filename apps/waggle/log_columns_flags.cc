@@ -1,0 +1,55 @@
+#include "log_columns_flags.h"
+
+#include "core/check.h"
+#include "option_flags.h"
+
+namespace waggle::app {
+
+void LogColumnsFlags::add(CLI::App& command) {
+  const auto list = [&](const char* name, auto& to, const char* help) {
+    return take_list(command.add_option(name, to, help))->delimiter(',');
+  };
+  command.add_option("--reward", reward, "column of the reward")->required();
+  list("--action", actions, "column of the action, or several: a,b")->required();
+  list("--observe", observe, "columns observed: a,b. Not given: all that are nothing else");
+  list("--labelled", labelled, "columns observed whose numbers are labels; text always is");
+  list("--ignore", ignore, "columns to leave out: a,b");
+  command.add_flag("--observe-nothing", observe_nothing, "the reward is all there is to see");
+  list("--action-bounds", action_bounds,
+       "lower,upper for all actions, or a pair for each. Not given: those of the log");
+  list("--choices", choices,
+       "the choices of a discrete action in their order: off,on. Not given: those of the log");
+  command.add_flag("--discrete", discrete, "the action is a choice, though numeric");
+  command.add_flag("--continuous", continuous, "the action is a quantity, though of whole numbers");
+  command.add_flag("--no-reward-input", no_reward_input,
+                   "the controller will not see the reward while it acts");
+  reading.add(command);
+}
+
+LogOptions LogColumnsFlags::options() const {
+  require(!(discrete && continuous), "--discrete and --continuous exclude each other");
+  require(!(observe_nothing && !observe.empty()),
+          "--observe and --observe-nothing exclude each other");
+  require(
+      action_bounds.size() % 2 == 0,
+      "--action-bounds: {} numbers, must be a lower and an upper one, or a pair for each action",
+      action_bounds.size());
+  LogOptions options;
+  options.reward = reward;
+  options.actions = actions;
+  if (!observe.empty() || observe_nothing) options.observations = observe;
+  options.labelled = labelled;
+  options.ignore = ignore;
+  reading.apply(options);
+  options.reward_is_input = !no_reward_input;
+  if (discrete) options.action_kind = LogOptions::ActionKind::discrete;
+  if (continuous) options.action_kind = LogOptions::ActionKind::continuous;
+  options.choices = choices;
+  for (std::size_t i = 0; i < action_bounds.size(); i += 2) {
+    options.lower.push_back(action_bounds[i]);
+    options.upper.push_back(action_bounds[i + 1]);
+  }
+  return options;
+}
+
+}  // namespace waggle::app

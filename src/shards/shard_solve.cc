@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <waggle/learner.h>
+#include <waggle/shards.h>
+#include <waggle/version.h>
+
+#include "core/check.h"
+#include "learn/first_look.h"
+#include "learn/fit_warnings.h"
+#include "learn/impossible_values.h"
+#include "shards/shard_setup.h"
+#include "value/deviation.h"
+#include "value/equations.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+double relative_distance(const VectorXd& from, const VectorXd& to) {
+  return (to - from).norm() / std::max(to.norm(), 1e-300);
+}
+
+/// Solves rounds, as iterate_policy does between passes over the data.
+class Round {
+ public:
+  Round(const ShardPlan& plan, const ShardFit& before, const ShardSums& sums)
+      : plan_(plan), sums_(sums), controller_(controller_of(plan)), fit_(before) {}
+
+  ShardFit solve() {
+    if (fit_.stage == ShardFit::Stage::judge) {
+      judge();
+    } else {
+      fit_.state = sums_.state;
+      const bool sweep = fit_.stage == ShardFit::Stage::sweep;
+      if (sweep) add_sweep();
+      solve_value();
+      if (sweep) end_sweep();
+      const bool more = plan_.fit.sweeps > std::ssize(fit_.sweeps);
+      const bool ended = fit_.end != PolicyIterationEnd::stopped;
+      fit_.stage = more && !ended ? ShardFit::Stage::sweep : ShardFit::Stage::judge;
+    }
+    return std::move(fit_);
+  }
+
+ private:
+  double bellman_error(Index rows) const {
+    return plan_.rewards.unit * std::sqrt(sums_.squares / static_cast<double>(rows));
+  }
+
+  void add_sweep() {
+    fit_.sweeps.push_back({.weight_change = 0.0, .bellman_error = bellman_error(sums_.rows())});
+  }
+
+  void solve_value() {
+    ValueOptions options = plan_.fit.value;
+    const bool chosen = options.solve.choose() && fit_.weights.cols() > 0;
+    if (chosen) {
+      // What λ has to tame, the noise of the data, is the same in all rounds.
+      options.solve.ridge = fit_.diagnostics.relative_ridge;
+      options.solve.scale = RidgeScale::relative;
+    }
+    ValueEquations equations(*controller_.reservoir, options, FoldBlocks{}, plan_.rewards);
+    require_moments(equations);
+    equations.set_moments(sums_.moments);
+    ValueFit value;
+    equations.solve(value);
+    if (chosen) value.diagnostics.ridge_path = fit_.diagnostics.ridge_path;
+    fit_.diagnostics = value.diagnostics;
+    if (!fit_.sweeps.empty()) fit_.diagnostics.residual = fit_.sweeps.back().bellman_error;
+    fit_.singular = value.singular;
+    fit_.weights.conservativeResize(value.weights.size(), fit_.weights.cols() + 1);
+    fit_.weights.rightCols(1) = value.weights;
+  }
+
+  /// Sums out of a file may be of any size.
+  void require_moments(ValueEquations& equations) const {
+    const auto& expected = equations.moments();
+    const bool fits = sums_.moments.size() == expected.size() &&
+                      sums_.moments.front().size() == expected.front().size() &&
+                      sums_.moments.front().front().features() == expected[0][0].features();
+    require(fits, "the sums are not of the plan's {} members", plan_.fit.members);
+    require(sums_.rows() >= 1, "washout = {}: leaves no rows to fit",
+            plan_.fit.value.washout_rows());
+  }
+
+  /// How far W has come, without what the unit and the offset of the rewards make of it.
+  void end_sweep() {
+    const auto centred = [&](VectorXd weights) {
+      const Index constant = controller_.reservoir->constant_feature();
+      if (constant >= 0) {
+        weights[constant] -= plan_.rewards.constant_weight(plan_.fit.value.discount);
+      }
+      weights /= plan_.rewards.unit;
+      return weights;
+    };
+    const double tolerance = PolicyIterationOptions().tolerance;
+    const Index last = fit_.weights.cols() - 1;
+    const VectorXd w = centred(fit_.weights.col(last));
+    fit_.sweeps.back().weight_change = relative_distance(centred(fit_.weights.col(last - 1)), w);
+    if (fit_.sweeps.back().weight_change <= tolerance) {
+      fit_.end = PolicyIterationEnd::fixed_point;
+      return;
+    }
+    for (Index i = 0; i + 1 < last; ++i) {
+      if (relative_distance(centred(fit_.weights.col(i)), w) <= tolerance) {
+        fit_.end = PolicyIterationEnd::cycle;
+      }
+    }
+  }
+
+  void judge() {
+    const Index rows = fit_.diagnostics.samples;
+    if (fit_.sweeps.empty()) fit_.diagnostics.residual = bellman_error(rows);
+    const ExperienceSummary summary = summary_of(plan_);
+    const std::string fault = impossible_values(sums_.values, summary.ranges,
+                                                plan_.fit.value.discount, summary.terminated > 0);
+    if (!fault.empty()) fit_.warnings.push_back(fault);
+    fit_.stage = ShardFit::Stage::done;
+    if (!plan_.fit.confidence) return;
+    require(sums_.moments.size() == 1 && sums_.moments[0].size() == 1 &&
+                sums_.moments[0][0].features() == controller_.reservoir->features(),
+            "the sums are not of the plan's {} features", controller_.reservoir->features());
+    MatrixXd system = sums_.moments[0][0].system();
+    MatrixXd gram = sums_.moments[0][0].gram();
+    // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's
+    // size.
+    const double ridge =
+        std::max(fit_.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+    system.diagonal().array() += ridge;
+    gram.diagonal().array() += ridge;
+    fit_.deviation_factor = deviation_factor(std::move(system), gram, fit_.diagnostics.residual);
+    if (fit_.deviation_factor.size() == 0) {
+      fit_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
+    }
+  }
+
+  const ShardPlan& plan_;
+  const ShardSums& sums_;
+  Controller controller_;
+  ShardFit fit_;
+};
+
+}  // namespace
+
+ShardFit solve_round(const ShardPlan& plan, const ShardFit& fit, ShardStatistics& statistics) {
+  require(statistics.plan() == plan.fingerprint(),
+          "the statistics are of another plan ({}) than this one ({})", statistics.plan(),
+          plan.fingerprint());
+  require(fit.stage != ShardFit::Stage::done, "all rounds are solved: the model is there");
+  require(statistics.round() == fit.fingerprint(),
+          "the statistics are of another round ({}) than the weights to go on from ({})",
+          statistics.round(), fit.fingerprint());
+  return Round(plan, fit, statistics.total()).solve();
+}
+
+Model model_of(const ShardPlan& plan, const ShardFit& fit) {
+  require(fit.weights.cols() >= 1, "nothing is solved yet: there is no model");
+  Learnt model;
+  model.controller = controller_of(plan);
+  model.controller.weights = fit.weights.rightCols(1);
+  model.environment = plan.environment;
+  model.options = plan.fit;
+  if (plan.fit.standardise) {
+    model.scaling = InputScaling{
+        Eigen::Map<const VectorXd>(plan.input_mean.data(), std::ssize(plan.input_mean)),
+        Eigen::Map<const VectorXd>(plan.input_spread.data(), std::ssize(plan.input_spread))};
+  }
+  const ExperienceSummary summary = summary_of(plan);
+  model.diagnostics = fit.diagnostics;
+  model.singular = fit.singular;
+  model.state = fit.state;
+  model.deviation_factor = fit.deviation_factor;
+  model.improvement = Improvement{std::ssize(fit.sweeps), fit.end};
+  model.ranges = summary.ranges;
+  model.divergence_limit = divergence_limit(summary.ranges, model.controller.actions.size());
+  model.provenance = {.sources = plan.parts,
+                      .created = {},
+                      .waggle_version = WAGGLE_VERSION,
+                      .rows = summary.rows,
+                      .episodes = summary.episodes};
+  model.rounds.push_back(
+      {.steps = summary.rows, .mean_reward = 0.0, .sweeps = fit.sweeps, .end = fit.end});
+  add_fit_warnings(plan.fit, false, model);
+  model.warnings.insert(model.warnings.end(), fit.warnings.begin(), fit.warnings.end());
+  if (fit.stage != ShardFit::Stage::done) {
+    model.warnings.emplace_back("learning is not at its end: there are rounds still to come");
+  }
+  model.validate();
+  return model;
+}
+
+}  // namespace waggle
