@@ -363,6 +363,9 @@ void describe(Visitor& v, ExportOptions& o) {
   v("name", o.name, "what every name begins with");
   v("precision", o.precision, "of the numbers");
   v("seed", o.seed, "of random candidates, where the search needs them");
+  v("guarded", o.guarded, "hold what is read within what was learnt from, and know what is new");
+  v("guard", o.guard, "how, if so");
+  v("fallback", o.fallback, "what acts where novelty is above its limit");
 }
 
 }  // namespace waggle
