@@ -29,10 +29,13 @@ struct ErrorWatchOptions {
 ///
 /// The errors of a policy at work are not those of its fit: it goes elsewhere than its experience
 /// did. So μ and σ, the mean and the deviation of m_b, are measured on the first blocks at work,
-/// and σ is multiplied by √((1 + ρ)/(1 − ρ)) where ρ > 0 is their correlation from block to block;
-/// those are held against training's mean square instead, and are an alarm themselves if, from the
-/// twentieth on, they are largest_ratio times as large. An alarm is over when S is back at 0.
-/// Squares count up to 20 μ, so that no single error is an alarm.
+/// and σ is multiplied by √((1 + ρ)/(1 − ρ)) where ρ > 0 is their correlation from block to block.
+/// Where blocks cancel each other, as those of a plant that goes round in circles, it is √v
+/// instead: v < ½ is Bartlett's estimate (over 8 blocks) of the variance of long sums to that of
+/// independent blocks, 0.15 at least. The first blocks themselves are held against training's mean
+/// square, and are an alarm themselves if, from the twentieth on, they are largest_ratio times as
+/// large. An alarm is over when S is back at 0. Squares count up to 20 μ, so that no single error
+/// is an alarm.
 class ErrorWatch {
  public:
   /// `usual` is the root mean square error of training; 0 if it is not known. Throws Error for bad
@@ -58,6 +61,7 @@ class ErrorWatch {
 
  private:
   void add_block(double mean);
+  double products(Eigen::Index lag) const;
   void settle();
   void begin_alarm();
 

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,32 @@ TEST(ErrorWatch, BlocksThatFollowEachOtherCountForLess) {
   for (const double square : {1.0, 1.0, 3.0, 3.0, 5.0, 5.0}) watch.add(std::sqrt(square));
   EXPECT_NEAR(watch.mean_square(), 3.0, 1e-12);
   EXPECT_NEAR(watch.deviation(), std::sqrt(16.0 / 5.0 * 3.0), 1e-12);
+}
+
+/// The deviation over that of independent blocks, of blocks with a period and some noise.
+double periodic_factor(double period, double noise) {
+  ErrorWatch watch({.block = 1});
+  double sum = 0.0, squares = 0.0;
+  for (int i = 0; i < 200; ++i) {
+    Draws draws = Random(7).at(Purpose::user, static_cast<std::uint64_t>(i));
+    const double phase = 2.0 * std::numbers::pi * i / period;
+    const double square = 30.0 + std::sin(phase) + noise * draws.normal();
+    watch.add(std::sqrt(square));
+    sum += square;
+    squares += square * square;
+  }
+  const double variance = (squares - sum * sum / 200.0) / 199.0;
+  return watch.deviation() / std::sqrt(variance);
+}
+
+TEST(ErrorWatch, BlocksThatCancelEachOtherCountForMore) {
+  // A period of two blocks and a half leaves nothing of a long sum: as little as is allowed.
+  EXPECT_NEAR(periodic_factor(2.5, 0.0), std::sqrt(0.15), 1e-6);
+  EXPECT_NEAR(periodic_factor(2.5, 0.2), std::sqrt(0.15), 0.1);
+  // Noise that is larger than the period is taken as it is, …
+  EXPECT_GE(periodic_factor(2.5, 3.0), 1.0 - 1e-6);
+  // … and so is a period that is long: its blocks are alike.
+  EXPECT_GT(periodic_factor(50.0, 0.0), 3.0);
 }
 
 TEST(ErrorWatch, MeanRunLengths) {
