@@ -224,7 +224,7 @@ TEST_F(GuardCli, ExportedCHasTheSameGuard) {
   const std::string header = waggle::read(path("controller.h"));
   const std::string file = write("guard.toml",
                                  "guard = true\nfallback = \"hold\"\nmargin = 0\n"
-                                 "novelty_limit = 1.5\ncalm-steps = 3\n");
+                                 "novelty_limit = 1.5\ncalm_steps = 3\n");
   EXPECT_EQ(run("export " + model + " --config " + file + out).code, 0);
   EXPECT_EQ(waggle::read(path("controller.h")), header);
 
