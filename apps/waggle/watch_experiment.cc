@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kRows = 4'000;        // that a controller is learnt from
-constexpr Index kUnchanged = 50'000;  // steps on the plant it was learnt on
+constexpr Index kUnchanged = 30'000;  // steps on the plant it was learnt on
 constexpr Index kLate = 500;          // steps after settling before the plant changes
 constexpr Index kFollowed = 3'000;    // and after that
 constexpr Index kNoticed = 500;       // steps within which a change is to be noticed

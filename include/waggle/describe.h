@@ -338,7 +338,7 @@ void describe(Visitor& v, ForecastOptions& o) {
 
 template <typename Visitor>
 void describe(Visitor& v, ErrorWatchOptions& o) {
-  v("block", o.block, "steps whose squared errors are averaged before they count");
+  v("block", o.block, "steps whose errors' sizes are averaged before they count");
   v("settling", o.settling, "such blocks at the beginning, which say what is usual");
   v("allowance", o.allowance, "deviations above that which are not looked at");
   v("threshold", o.threshold, "of the sum of the others, where an alarm begins");

@@ -11,7 +11,7 @@ using Eigen::Index;
 
 namespace {
 
-constexpr double kLargestSquare = 20.0;  // in units of the mean
+constexpr double kLargestError = 6.0;  // in units of the mean
 constexpr Index kMostBlocks = 1'000'000;
 constexpr double kMostCorrelated = 0.95;
 constexpr Index kLags = 8;           // of blocks that are looked at for how they cancel each other
@@ -42,11 +42,12 @@ ErrorWatch::ErrorWatch(const ErrorWatchOptions& options, double usual)
 }
 
 void ErrorWatch::add(double error) {
-  double square = error * error;
-  if (!std::isfinite(square)) return;
+  double size = std::abs(error);
+  if (!std::isfinite(size * size)) return;
   ++errors_;
-  if (!settling() && mean_ > 0.0) square = std::min(square, kLargestSquare * mean_);
-  sum_ += square;
+  if (settling()) mean_square_ += (size * size - mean_square_) / static_cast<double>(errors_);
+  if (!settling() && mean_ > 0.0) size = std::min(size, kLargestError * mean_);
+  sum_ += size;
   if (++in_block_ < options_.block) return;
   const double mean = sum_ / static_cast<double>(options_.block);
   sum_ = 0.0;
@@ -61,7 +62,7 @@ void ErrorWatch::add_block(double mean) {
     if (!settling()) settle();
     const bool enough = std::ssize(blocks_) >= std::min(options_.settling, kEnoughBlocks);
     const bool known = usual_square_ > 0.0 && enough;
-    if (known && mean_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
+    if (known && mean_square_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
     return;
   }
   const double unit = deviation_;
