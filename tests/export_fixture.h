@@ -133,11 +133,10 @@ class CFixture : public testing::Test {
   }
 
   /// Compiled for a Cortex-M4, it takes the RAM and the flash that it says.
-  void expect_sizes_on_a_cortex(const Exported& controller, Precision precision) {
+  void expect_sizes_on_a_cortex(const Exported& controller, const ExportOptions& options) {
     SCOPED_TRACE(fmt::format("{}, {}", controller.title,
-                             precision == Precision::float32 ? "float" : "double"));
-    const ExportedC exported =
-        export_c(directory_ / "controller", controller.model, {.precision = precision});
+                             options.precision == Precision::float32 ? "float" : "double"));
+    const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
     write_file(directory_ / "probe.c",
                fmt::format("#include \"controller.h\"\n"
                            "typedef char size[sizeof(controller_state) == {} ? 1 : -1];\n"

@@ -204,4 +204,36 @@ TEST_F(GuardCli, APoliteKillSaysWhatWasNoticed) {
   expect_parts(waggle::read(path("err")), {"is beyond", "1 step; beyond what was learnt from"});
 }
 
+TEST_F(GuardCli, ExportedCHasTheSameGuard) {
+  const std::string model = bee();
+  const std::string out = " -o " + path("controller");
+  const std::string guarded =
+      " --guard --fallback hold --margin 0 --novelty-limit 1.5 --calm-steps 3";
+  const Outcome outcome = run("export " + model + guarded + out);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_parts(outcome.out,
+               {"_begin_episode", "_value, _held, _novelty and _fell_back", "compile with"});
+  expect_parts(
+      waggle::read(path("controller.h")),
+      {"above a novelty of 1.5 and until it was below for 3 steps", "nectar, held within"});
+  const std::string compile = "cc -std=c99 -Wall -Wextra -Werror -pedantic -c " +
+                              path("controller.c") + " -o " + path("controller.o");
+  EXPECT_EQ(std::system(compile.c_str()), 0);
+
+  // The same from a file.
+  const std::string header = waggle::read(path("controller.h"));
+  const std::string file = write("guard.toml",
+                                 "guard = true\nfallback = \"hold\"\nmargin = 0\n"
+                                 "novelty_limit = 1.5\ncalm_steps = 3\n");
+  EXPECT_EQ(run("export " + model + " --config " + file + out).code, 0);
+  EXPECT_EQ(waggle::read(path("controller.h")), header);
+
+  expect_refused("export " + model + " --fallback hold" + out, "--fallback hold", "--guard");
+  expect_refused("export " + model + " --margin 1" + out, "--margin", "--guard");
+  expect_refused("export " + model + " --guard --hold=false" + out, "hold = false");
+  expect_refused("export " + model + " --guard --fallback " + model + out, "must be hold or zero");
+  expect_refused("export " + model + " --config " + write("typo.toml", "margn = 1\n") + out,
+                 "margn");
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,11 +25,14 @@ struct ExportCommand {
   std::string to = "c";
   std::string precision = "double";
   std::uint64_t seed = 0;
+  bool guarded = false;
+  std::string fallback;
+  OptionFlags flags;
   std::filesystem::path out;
   bool json = false;
 
   void run() {
-    config.apply();
+    ExportOptions options = guard_options(merge(config.apply(), flags));
     require(to == "c", "--to {}: must be c", to);
     require(precision == "double" || precision == "float",
             "--precision {}: must be float or double", precision);
@@ -38,7 +42,6 @@ struct ExportCommand {
     for (const char* ending : {".h", ".c"}) {
       require_output(base.string() + ending, {file, config.path()});
     }
-    ExportOptions options;
     options.precision = precision == "float" ? Precision::float32 : Precision::float64;
     options.seed = seed;
     const ExportedC exported = export_c(out, model, options);
@@ -47,6 +50,7 @@ struct ExportCommand {
                                              {"source", base.string() + ".c"},
                                              {"name", exported.name},
                                              {"precision", precision},
+                                             {"guarded", guarded},
                                              {"flash_bytes", exported.flash_bytes},
                                              {"ram_bytes", exported.ram_bytes},
                                              {"multiply_adds", exported.multiply_adds}};
@@ -56,12 +60,44 @@ struct ExportCommand {
     // A file name with a dash in front must not pass for an option.
     std::string source = base.string() + ".c";
     if (source.starts_with('-')) source = "./" + source;
-    print(fmt::format(
-        "wrote {} and {}: {} bytes of flash for constants, {} bytes of RAM, at most {} "
-        "multiply–adds a step\nto call: {}_reset, _step, _applied and _value\n"
-        "compile with: cc -std=c99 -O2 -c {}\n",
-        shell_word(base.string() + ".h"), shell_word(base.string() + ".c"), exported.flash_bytes,
-        exported.ram_bytes, exported.multiply_adds, exported.name, shell_word(source)));
+    print(
+        fmt::format("wrote {} and {}: {} bytes of flash for constants, {} bytes of RAM, at most {} "
+                    "multiply–adds a step\nto call: {}_reset, {}\n"
+                    "compile with: cc -std=c99 -O2 -c {}\n",
+                    shell_word(base.string() + ".h"), shell_word(base.string() + ".c"),
+                    exported.flash_bytes, exported.ram_bytes, exported.multiply_adds, exported.name,
+                    functions(model), shell_word(source)));
+  }
+
+ private:
+  /// What the flags of the guard say. Throws Error for flags without one.
+  ExportOptions guard_options(const toml::table& given) const {
+    ExportOptions options;
+    read_options(given, options.guard);
+    for (const auto& [name, value] : given) {
+      require(guarded, "--{}: needs --guard", dashed(std::string(name.str())));
+    }
+    require(guarded || fallback.empty(), "--fallback {}: needs --guard", fallback);
+    options.guarded = guarded;
+    require(fallback.empty() || fallback == "hold" || fallback == "zero",
+            "--fallback {}: must be hold or zero; another model is exported by itself, and "
+            "called where NAME_fell_back says so",
+            fallback);
+    if (fallback == "hold") options.fallback = Fallback::hold;
+    if (fallback == "zero") options.fallback = Fallback::zero;
+    return options;
+  }
+
+  /// What can be called beside NAME_reset.
+  std::string functions(const Model& model) const {
+    std::vector<const char*> names = {"_step", "_applied", "_value"};
+    if (guarded) names.insert(names.begin(), "_begin_episode");
+    if (guarded) names.push_back("_held");
+    if (guarded && model.usual) names.push_back("_novelty");
+    if (!fallback.empty()) names.push_back("_fell_back");
+    const char* last = names.back();
+    names.pop_back();
+    return fmt::format("{} and {}", fmt::join(names, ", "), last);
   }
 };
 
@@ -83,9 +119,18 @@ void add_export(CLI::App& app) {
   command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
       ->capture_default_str();
   command->add_flag("--json", options->json, "print the sizes as JSON");
-  options->config.add(*command);
+  command->add_flag("--guard", options->guarded,
+                    "hold what is read within what was learnt from, count it, and tell how new a "
+                    "situation is, as act does");
+  command->add_option("--fallback", options->fallback,
+                      "what acts where novelty is above the limit: hold (the last action) or zero; "
+                      "with --guard");
+  options->flags.add(*command, GuardOptions{}, "", "With --guard");
+  command->get_option("--hold")->group("");  // always: there is nobody to read an error
+  options->config.add(*command, &options->flags);
   command->footer(
-      "Example:\n  waggle export bee.safetensors --to c --precision float -o controller");
+      "Examples:\n  waggle export bee.safetensors --to c --precision float -o controller\n"
+      "  waggle export bee.safetensors --guard --fallback hold --novelty-limit 1.5 -o controller");
   command->callback([options] { options->run(); });
 }
 

@@ -347,7 +347,7 @@ void describe(Visitor& v, ForecastOptions& o) {
 
 template <typename Visitor>
 void describe(Visitor& v, ErrorWatchOptions& o) {
-  v("block", o.block, "steps whose squared errors are averaged before they count");
+  v("block", o.block, "steps whose errors' sizes are averaged before they count");
   v("settling", o.settling, "such blocks at the beginning, which say what is usual");
   v("allowance", o.allowance, "deviations above that which are not looked at");
   v("threshold", o.threshold, "of the sum of the others, where an alarm begins");
@@ -372,6 +372,9 @@ void describe(Visitor& v, ExportOptions& o) {
   v("name", o.name, "what every name begins with");
   v("precision", o.precision, "of the numbers");
   v("seed", o.seed, "of random candidates, where the search needs them");
+  v("guarded", o.guarded, "hold what is read within what was learnt from, and know what is new");
+  v("guard", o.guard, "how, if so");
+  v("fallback", o.fallback, "what acts where novelty is above its limit");
 }
 
 }  // namespace waggle

@@ -6,24 +6,37 @@
 
 #include <Eigen/Core>
 
+#include <waggle/guard.h>
 #include <waggle/model.h>
 
 namespace waggle {
 
 enum class Precision { float32, float64 };
 
+/// What acts in the controller's place where a guard says so.
+enum class Fallback {
+  none,  ///< nothing: the controller always acts
+  hold,  ///< the last action that was applied, again (HoldPolicy)
+  zero,  ///< 0
+};
+
 struct ExportOptions {
   /// What every name begins with: a letter, then letters, digits and underscores, at most 40.
   std::string name = "controller";
   Precision precision = Precision::float64;
   std::uint64_t seed = 0;  ///< of the random candidates, where the search needs them
+  /// Whether the C holds what it reads, knows what is new and falls back, as GuardedPolicy.
+  bool guarded = false;
+  /// How, if so. It always holds; errors are not watched.
+  GuardOptions guard = {};
+  Fallback fallback = Fallback::none;  ///< of a guard
 
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
 
-/// A controller in C99, without dependencies (but math.h, for tanh units and normal candidates),
-/// without allocation and without writable data of its own.
+/// A controller in C99, without dependencies (but math.h, for tanh units, normal candidates and
+/// novelty), without allocation and without writable data of its own.
 struct ExportedC {
   std::string name;                ///< NAME, which every name in it begins with
   std::string header;              ///< NAME.h
@@ -50,9 +63,20 @@ struct ExportedC {
 /// finite is not taken, and the last action is returned again; a state that overflows is forgotten;
 /// NAME_applied, told what GreedyPolicy::applied would refuse, or a second time, returns 0.
 ///
+/// If guarded it does what a GuardedPolicy with that fallback does, and there is more to call:
+///
+///     void NAME_begin_episode(NAME_state *state);             as NAME_reset, but counts go on
+///     int NAME_held(const NAME_state *state);                 an input was not read as it came
+///     NAME_real NAME_novelty(const NAME_state *state);        if the model knows what is usual
+///     int NAME_fell_back(const NAME_state *state);            if there is a fallback
+///
+/// Counts are in the state, and stop at 2³² − 1 instead of starting again. A decision that
+/// overflows is left to the fallback.
+///
 /// The controller's reservoir is an EchoStateNetwork or a PredictiveNetwork.
 ///
-/// Throws Error for a model or options that are not valid, for any other reservoir, for more than
+/// Throws Error for a model or options that are not valid, for a fallback that the model cannot
+/// have, for any other reservoir, for more than
 /// 8192 units, and for weights beyond the range of float, if that is the precision.
 ExportedC export_c(const Model& model, const ExportOptions& options = {});
 

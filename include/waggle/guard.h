@@ -75,6 +75,8 @@ class InputGuard {
   /// What a channel is held within.
   double low(Eigen::Index channel) const { return low_[channel]; }
   double high(Eigen::Index channel) const { return high_[channel]; }
+  /// What is read of it while there was no number yet.
+  double mean(Eigen::Index channel) const { return mean_[channel]; }
   /// After how many equal values a channel is stuck; 0: never.
   Eigen::Index stuck_after(Eigen::Index channel) const {
     return stuck_after_[static_cast<std::size_t>(channel)];

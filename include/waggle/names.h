@@ -104,6 +104,11 @@ struct Names<Precision> {
       {{"float", Precision::float32}, {"double", Precision::float64}}};
 };
 template <>
+struct Names<Fallback> {
+  static constexpr std::array<std::pair<std::string_view, Fallback>, 3> all{
+      {{"none", Fallback::none}, {"hold", Fallback::hold}, {"zero", Fallback::zero}}};
+};
+template <>
 struct Names<reference::EulerLagrangeSign> {
   static constexpr std::array<std::pair<std::string_view, reference::EulerLagrangeSign>, 2> all{
       {{"printed", reference::EulerLagrangeSign::printed},

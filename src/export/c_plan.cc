@@ -1,6 +1,7 @@
 #include "export/c_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <waggle/activation.h>
@@ -61,6 +62,20 @@ CPlan::CPlan(const Model& from, const ExportOptions& with, std::string files)
           from.controller.pessimism.factor);
 }
 
+bool CPlan::has_wider_actions() const {
+  const ActionSpace& machine = model.environment.actions;
+  const ActionSpace& searched = model.controller.actions;
+  return !discrete && (machine.lower != searched.lower || machine.upper != searched.upper);
+}
+
+Eigen::VectorXd CPlan::inside(Eigen::VectorXd upper) const {
+  for (double& bound : upper) {
+    const auto narrow = static_cast<float>(bound);
+    if (real_size() == 4 && narrow > bound) bound = std::nextafter(narrow, -INFINITY);
+  }
+  return upper;
+}
+
 Index CPlan::remembered() const {
   return predictive != nullptr ? predictive->memory().size() : network.units();
 }
@@ -115,6 +130,11 @@ Index CPlan::state_bytes() const {
     reals += 3 * action;
     integers += (discrete ? 1 : 0) + (limits_change() ? 1 : 0) + (limits.hold > 1 ? 1 : 0);
   }
+  if (options.guarded) {
+    reals += 2 * guarded_inputs() + (novel() ? 1 : 0);
+    integers += 5 * guarded_inputs() + (fallback() != Fallback::none ? 4 : 0) +
+                (fallback() == Fallback::hold ? 1 : 0);
+  }
   Index bytes = reals * real_size() + 4 * integers;
   const Index alignment = sampled ? 8 : real_size();
   if (sampled) bytes = (bytes + 7) / 8 * 8 + 8;
@@ -130,12 +150,14 @@ Index CPlan::multiply_adds(Index recurrent_products) const {
 Index CPlan::network_multiply_adds() const {
   const Index units = network.units();
   const Index try_unit = 1 + (leaky ? 2 : 0);
-  if (discrete) return (layout.choices + 1) * units * try_unit;
+  const Index novelty = novel() ? 2 * units : 0;
+  if (discrete) return (layout.choices + 1 + guard_tries()) * units * try_unit + novelty;
   const Index actions = layout.action_size;
-  const Index tries = 1 + (sampled ? model.controller.candidates() : 0) + (exact ? 1 : 0);
+  const Index tries =
+      1 + (sampled ? model.controller.candidates() : 0) + (exact ? 1 : 0) + guard_tries();
   const Index searches = exact ? (sampled ? 3 * actions : 1) : 0;
   return tries * units * (try_unit + actions) +
-         searches * units * (actions - 1 + 4 + (leaky ? 1 : 0));
+         searches * units * (actions - 1 + 4 + (leaky ? 1 : 0)) + novelty;
 }
 
 Index CPlan::predictive_multiply_adds() const {
@@ -164,7 +186,10 @@ Index CPlan::predictive_multiply_adds() const {
   const Index form = squares() ? 2 * actions * actions : 0;
   const Index try_all = try_heads + channels * (1 + knots()) + form;
   const Index search_all = search_heads + channels * (1 + knots()) + 4 * knots() + 2 * form;
-  const Index tries = discrete ? layout.choices : 1 + (sampled ? model.controller.candidates() : 0);
+  const Index tries =
+      (discrete ? layout.choices : 1 + (sampled ? model.controller.candidates() : 0)) +
+      guard_tries();
+  if (novel()) count += 3 * predictive->heads().back().features();
   const Index searches = exact ? (sampled ? 3 * channels : 1) : 0;
   return count + tries * try_all + searches * search_all;
 }

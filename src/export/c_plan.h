@@ -36,6 +36,16 @@ struct CPlan {
   bool normal_candidates() const { return sampled && greedy.candidate_spread.has_value(); }
   /// Whether an action may change by so much only.
   bool limits_change() const { return !limits.max_change.empty(); }
+  /// What acts where the controller has never been; none without a guard.
+  Fallback fallback() const { return options.guarded ? options.fallback : Fallback::none; }
+  /// Whether there is a guard that can tell where that is.
+  bool novel() const { return options.guarded && model.usual.has_value(); }
+  /// Inputs that a guard holds: what is seen, and the reward if it is read.
+  Eigen::Index guarded_inputs() const { return layout.observation_size + (layout.reward ? 1 : 0); }
+  /// Whether the machine can do more than what is searched.
+  bool has_wider_actions() const;
+  /// Bounds from above that are representable: rounding must not take an action outside.
+  Eigen::VectorXd inside(Eigen::VectorXd upper) const;
   /// Numbers that are remembered.
   Eigen::Index remembered() const;
   /// Numbers of the after-states of all heads, 0 if there are none, …
@@ -58,6 +68,10 @@ struct CPlan {
  private:
   Eigen::Index network_multiply_adds() const;
   Eigen::Index predictive_multiply_adds() const;
+  /// Tries that the guard makes: what is decided for is looked at, and what is done instead.
+  Eigen::Index guard_tries() const {
+    return (novel() ? 1 : 0) + (fallback() != Fallback::none ? 1 : 0);
+  }
 };
 
 /// The first line of a file.

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cctype>
-#include <cmath>
+#include <utility>
 
 #include <waggle/export.h>
 
 #include "core/check.h"
 #include "export/c_constants.h"
+#include "export/c_guard.h"
 #include "export/c_limits.h"
 #include "export/c_network.h"
 #include "export/c_plan.h"
@@ -24,7 +25,8 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr std::size_t kLongestName = 40;
-constexpr Index kMostUnits = 8192;  // the whole of A is looked at, dense
+constexpr Index kMostCalm = 4'294'967'295;  // steps, which are counted in 32 bits
+constexpr Index kMostUnits = 8192;          // the whole of A is looked at, dense
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -41,6 +43,7 @@ class Exporter {
     } else {
       write_network_value(plan_, constants_);
     }
+    write_guard(plan_, constants_);
     write_memory(network);
     write_search();
     write_steps();
@@ -55,15 +58,6 @@ class Exporter {
   }
 
  private:
-  /// The bounds from above that are representable: rounding must not take an action outside.
-  VectorXd inside(VectorXd upper) const {
-    for (double& bound : upper) {
-      const auto narrow = static_cast<float>(bound);
-      if (plan_.real_size() == 4 && narrow > bound) bound = std::nextafter(narrow, -INFINITY);
-    }
-    return upper;
-  }
-
   void write_sizes() {
     constants_.add_text(fmt::format(
         "\nenum {{\n  UNITS = {},\n  NONLINEAR = {},\n  MEMBER = {},\n  OBSERVATIONS = {},\n"
@@ -77,14 +71,14 @@ class Exporter {
                                           plan_.layout.action_size,
                                           plan_.model.controller.candidates()));
     if (plan_.discrete) return;
-    constants_.add_vector("lower", -inside(-plan_.model.controller.actions.lower));
-    constants_.add_vector("upper", inside(plan_.model.controller.actions.upper));
+    constants_.add_vector("lower", -plan_.inside(-plan_.model.controller.actions.lower));
+    constants_.add_vector("upper", plan_.inside(plan_.model.controller.actions.upper));
     if (plan_.limits_change()) {
       const std::vector<double>& each = plan_.limits.max_change;
       const VectorXd change =
           each.size() == 1 ? VectorXd::Constant(plan_.layout.action_size, each[0])
                            : VectorXd(Eigen::Map<const VectorXd>(each.data(), std::ssize(each)));
-      constants_.add_vector("max_change", inside(change));
+      constants_.add_vector("max_change", plan_.inside(change));
     }
   }
 
@@ -92,10 +86,12 @@ class Exporter {
   void write_memory(const CNetwork& network) {
     using namespace export_text;
     code_ += kBasics;
-    code_ += kFinite;
-    code_ += plan_.layout.reward ? kFiniteReward : kNoReward;
-    code_ += plan_.layout.observation_size > 0 ? kFiniteObservation : kNoObservation;
-    code_ += kFiniteEnd;
+    if (!plan_.options.guarded) {  // else what is not finite is not read
+      code_ += kFinite;
+      code_ += plan_.layout.reward ? kFiniteReward : kNoReward;
+      code_ += plan_.layout.observation_size > 0 ? kFiniteObservation : kNoObservation;
+      code_ += kFiniteEnd;
+    }
     code_ += network.step_code();
     code_ += plan_.predictive != nullptr ? predictive_value_code(plan_) : network_value_code(plan_);
   }
@@ -137,29 +133,41 @@ class Exporter {
   void write_steps() {
     using namespace export_text;
     code_ += kTake;
-    code_ += plan_.discrete ? kResetDiscrete : kResetContinuous;
-    if (plan_.sampled) code_ += kResetStep;
-    code_ += limits_reset(plan_);
+    std::string reset = plan_.discrete ? kResetDiscrete : kResetContinuous;
+    if (plan_.sampled) reset += kResetStep;
+    reset += limits_reset(plan_);
+    code_ += guarded_reset(plan_, std::move(reset));
     code_ += "}\n";
     code_ += limits_code(plan_);
-    code_ += stepped_within_limits(plan_, plan_.discrete ? discrete_steps() : continuous_steps());
+    code_ += guard_code(plan_);
+    const std::string steps = plan_.discrete ? discrete_steps() : continuous_steps();
+    code_ += guarded_steps(plan_, stepped_within_limits(plan_, steps));
     code_ += kValue;
+    code_ += guard_answers(plan_);
   }
+
+  /// What is to be done with an action that is taken.
+  std::string taken() const { return limits_taken(plan_) + guard_taken(plan_); }
 
   const char* foresee() const { return plan_.predictive != nullptr ? export_text::kForesee : ""; }
 
   std::string discrete_steps() const {
     using namespace export_text;
-    const std::string before = std::string(kStepDiscrete) + foresee();
-    if (!plan_.limits.any()) return before + kChoose + kAppliedDiscrete;
-    std::string choose =
-        replaced(kChoose, "choice = 0; choice < CHOICES", "choice = first; choice < end");
-    choose = replaced(std::move(choose), "choice > 0", "choice > first");
-    choose = replaced(std::move(choose), "if (@_take(state, highest)) state->action = best;\n",
-                      "if (!@_take(state, highest)) return state->action;\n"
-                      "  state->action = best;\n" +
-                          limits_taken(plan_));
-    return before + kChoices + choose + kAppliedDiscrete;
+    std::string before = std::string(kStepDiscrete) + foresee();
+    std::string choose = kChoose;
+    if (plan_.limits.any()) {
+      before += kChoices;
+      choose = replaced(std::move(choose), "choice = 0; choice < CHOICES",
+                        "choice = first; choice < end");
+      choose = replaced(std::move(choose), "choice > 0", "choice > first");
+    }
+    if (plan_.limits.any() || plan_.options.guarded) {
+      choose = replaced(std::move(choose), "if (@_take(state, highest)) state->action = best;\n",
+                        "if (!@_take(state, highest)) return state->action;\n"
+                        "  state->action = best;\n" +
+                            taken());
+    }
+    return before + choose + kAppliedDiscrete;
   }
 
   std::string continuous_steps() const {
@@ -174,7 +182,7 @@ class Exporter {
     if (plan_.limits.any()) code += "  @_limit(state);\n";
     code += keeps ? kDecideChoose : search;
     if (plan_.sampled) code += kCountStep;
-    code += replaced(kTakeContinuous, "}\n", limits_taken(plan_) + "}\n");
+    code += replaced(kTakeContinuous, "}\n", taken() + "}\n");
     const bool scalar = plan_.layout.action_size == 1;
     code += scalar ? kStepScalar : kStepVector;
     return code + (scalar ? kAppliedScalar : kAppliedVector);
@@ -183,8 +191,8 @@ class Exporter {
   std::string includes(const CNetwork& network) const {
     std::string text = fmt::format("#include \"{}.h\"\n", plan_.file);
     const bool unbounded = !plan_.discrete && !plan_.model.controller.actions.is_bounded();
-    const bool integers = plan_.sampled || network.has_indices();
-    const bool computes = network.computes() || plan_.normal_candidates();
+    const bool integers = plan_.sampled || network.has_indices() || plan_.options.guarded;
+    const bool computes = network.computes() || plan_.normal_candidates() || plan_.novel();
     if (integers || unbounded || computes) text += "\n";
     if (unbounded || computes) {
       text += "#include <math.h>\n";
@@ -202,6 +210,7 @@ ExportedC export_as(const std::string& file, const Model& model, const ExportOpt
   options.validate();
   model.validate();
   const CPlan plan(model, options, file);
+  require_guard(plan);
   require(plan.network.units() <= kMostUnits, "{} units: an exported controller has at most {}",
           plan.network.units(), kMostUnits);
   ExportedC exported = Exporter(plan).run();
@@ -218,6 +227,12 @@ void ExportOptions::validate() const {
   require(valid,
           "name = '{}': must be a letter followed by letters, digits and underscores, at most {}",
           c_comment(name), kLongestName);
+  require(guarded || fallback == Fallback::none, "fallback: needs a guard, say guarded");
+  if (!guarded) return;
+  guard.validate();
+  require(guard.hold, "hold = false: C that is guarded holds what it reads");
+  require(guard.calm_steps <= kMostCalm, "calm_steps = {}: must be at most {} in C",
+          guard.calm_steps, kMostCalm);
 }
 
 ExportedC export_c(const Model& model, const ExportOptions& options) {

@@ -200,7 +200,7 @@ TEST_F(ExportC, TakesOnACortexWhatItSays) {
   if (!has_cortex_compiler()) GTEST_SKIP() << "there is no arm-none-eabi-gcc";
   for (const Exported& controller : controllers()) {
     for (const Precision precision : {Precision::float32, Precision::float64}) {
-      expect_sizes_on_a_cortex(controller, precision);
+      expect_sizes_on_a_cortex(controller, {.precision = precision});
     }
   }
 }

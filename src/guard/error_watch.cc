@@ -11,10 +11,13 @@ using Eigen::Index;
 
 namespace {
 
-constexpr double kLargestSquare = 20.0;  // in units of the mean
+constexpr double kLargestError = 6.0;  // in units of the mean
 constexpr Index kMostBlocks = 1'000'000;
 constexpr double kMostCorrelated = 0.95;
-constexpr Index kEnoughBlocks = 20;    // to be held against training
+constexpr Index kLags = 8;           // of blocks that are looked at for how they cancel each other
+constexpr double kCancels = 0.5;     // share of the variance that is left, below what is no chance
+constexpr double kLeastLeft = 0.15;  // of it
+constexpr Index kEnoughBlocks = 20;  // to be held against training
 constexpr double kDeepestAlarm = 2.0;  // S is kept below this times the threshold
 
 }  // namespace
@@ -39,11 +42,12 @@ ErrorWatch::ErrorWatch(const ErrorWatchOptions& options, double usual)
 }
 
 void ErrorWatch::add(double error) {
-  double square = error * error;
-  if (!std::isfinite(square)) return;
+  double size = std::abs(error);
+  if (!std::isfinite(size * size)) return;
   ++errors_;
-  if (!settling() && mean_ > 0.0) square = std::min(square, kLargestSquare * mean_);
-  sum_ += square;
+  if (settling()) mean_square_ += (size * size - mean_square_) / static_cast<double>(errors_);
+  if (!settling() && mean_ > 0.0) size = std::min(size, kLargestError * mean_);
+  sum_ += size;
   if (++in_block_ < options_.block) return;
   const double mean = sum_ / static_cast<double>(options_.block);
   sum_ = 0.0;
@@ -58,7 +62,7 @@ void ErrorWatch::add_block(double mean) {
     if (!settling()) settle();
     const bool enough = std::ssize(blocks_) >= std::min(options_.settling, kEnoughBlocks);
     const bool known = usual_square_ > 0.0 && enough;
-    if (known && mean_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
+    if (known && mean_square_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
     return;
   }
   const double unit = deviation_;
@@ -70,18 +74,31 @@ void ErrorWatch::add_block(double mean) {
   if (statistic_ == 0.0) alarm_.reset();
 }
 
+/// Σ_i (m_i − μ)(m_{i−lag} − μ) over the blocks while it settles.
+double ErrorWatch::products(Index lag) const {
+  double sum = 0.0;
+  for (auto i = static_cast<std::size_t>(lag); i < blocks_.size(); ++i) {
+    sum += (blocks_[i] - mean_) * (blocks_[i - static_cast<std::size_t>(lag)] - mean_);
+  }
+  return sum;
+}
+
 /// What is usual is known.
 void ErrorWatch::settle() {
-  double squares = 0.0, products = 0.0;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const double off = blocks_[i] - mean_;
-    squares += off * off;
-    if (i > 0) products += off * (blocks_[i - 1] - mean_);
-  }
+  const double squares = products(0);
   if (!(squares > 0.0)) return;
-  const double correlation = std::clamp(products / squares, 0.0, kMostCorrelated);
-  deviation_ = std::sqrt(squares / static_cast<double>(blocks_.size() - 1) * (1.0 + correlation) /
-                         (1.0 - correlation));
+  const double correlation = std::clamp(products(1) / squares, 0.0, kMostCorrelated);
+  double factor = (1.0 + correlation) / (1.0 - correlation);
+  // Bartlett's estimate of what the variance of a long sum is to that of independent blocks. It
+  // scatters by a quarter, so only what is far below 1 counts.
+  const Index lags = std::min(kLags, std::ssize(blocks_) / 4);
+  double left = 1.0;
+  for (Index lag = 1; lag <= lags; ++lag) {
+    const double weight = 1.0 - static_cast<double>(lag) / static_cast<double>(lags + 1);
+    left += 2.0 * weight * products(lag) / squares;
+  }
+  if (left < kCancels) factor = std::max(left, kLeastLeft);
+  deviation_ = std::sqrt(squares / static_cast<double>(blocks_.size() - 1) * factor);
 }
 
 void ErrorWatch::begin_alarm() {

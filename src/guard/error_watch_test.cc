@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <gtest/gtest.h>
 
@@ -47,36 +48,68 @@ Index delay(ErrorWatch& watch, Errors& errors, double deviation, Index most) {
 }
 
 TEST(ErrorWatch, TheStatisticIsTheCusumOfBlockMeans) {
-  // Two blocks of 2 say that μ = 5 and σ = 4 √2 of (1, 9): then every block counts as written.
-  ErrorWatch watch({.block = 2, .settling = 2, .allowance = 0.5, .threshold = 3.0});
+  // Two blocks of 2 say that μ = 2 and σ = √2 of (1, 3): then every block counts as written.
+  ErrorWatch watch({.block = 2, .settling = 2, .allowance = 0.5, .threshold = 2.0});
   for (const double error : {1.0, -1.0, 3.0, -3.0}) watch.add(error);
   EXPECT_FALSE(watch.settling());
+  EXPECT_DOUBLE_EQ(watch.mean_size(), 2.0);
   EXPECT_DOUBLE_EQ(watch.mean_square(), 5.0);
-  EXPECT_DOUBLE_EQ(watch.deviation(), std::sqrt(32.0));
+  EXPECT_DOUBLE_EQ(watch.deviation(), std::sqrt(2.0));
   watch.add(4.0);
   EXPECT_EQ(watch.statistic(), 0.0);  // half a block
   watch.add(4.0);
-  const double one = (16.0 - 5.0) / std::sqrt(32.0) - 0.5;
+  const double one = (4.0 - 2.0) / std::sqrt(2.0) - 0.5;
   EXPECT_NEAR(watch.statistic(), one, 1e-12);
   watch.add(std::numeric_limits<double>::quiet_NaN());  // as if it had not been
   watch.add(5.0);
   watch.add(-5.0);
-  const double two = one + (25.0 - 5.0) / std::sqrt(32.0) - 0.5;
+  const double two = one + (5.0 - 2.0) / std::sqrt(2.0) - 0.5;
   EXPECT_NEAR(watch.statistic(), two, 1e-12);
-  EXPECT_EQ(watch.alarm(), 8);  // two > 3
+  EXPECT_EQ(watch.alarm(), 8);  // two > 2
   // Small errors take it back to 0, where the alarm is over, and no further.
   for (int i = 0; i < 20; ++i) watch.add(0.0);
   EXPECT_EQ(watch.statistic(), 0.0);
   EXPECT_FALSE(watch.alarm());
   EXPECT_EQ(watch.alarms(), 1);
+  // One error of any size is as one of 6 μ.
+  watch.add(1e100);
+  watch.add(0.0);
+  EXPECT_NEAR(watch.statistic(), (6.0 - 2.0) / std::sqrt(2.0) - 0.5, 1e-12);
+  EXPECT_DOUBLE_EQ(watch.mean_square(), 5.0);
 }
 
 TEST(ErrorWatch, BlocksThatFollowEachOtherCountForLess) {
   // Means 1, 1, 3, 3, 5, 5: the sum of squares is 16, that of products of neighbours 8.
   ErrorWatch watch({.block = 1, .settling = 6});
-  for (const double square : {1.0, 1.0, 3.0, 3.0, 5.0, 5.0}) watch.add(std::sqrt(square));
-  EXPECT_NEAR(watch.mean_square(), 3.0, 1e-12);
+  for (const double size : {1.0, 1.0, 3.0, 3.0, 5.0, 5.0}) watch.add(size);
+  EXPECT_NEAR(watch.mean_size(), 3.0, 1e-12);
   EXPECT_NEAR(watch.deviation(), std::sqrt(16.0 / 5.0 * 3.0), 1e-12);
+}
+
+/// The deviation over that of independent blocks, of blocks with a period and some noise.
+double periodic_factor(double period, double noise) {
+  ErrorWatch watch({.block = 1});
+  double sum = 0.0, squares = 0.0;
+  for (int i = 0; i < 200; ++i) {
+    Draws draws = Random(7).at(Purpose::user, static_cast<std::uint64_t>(i));
+    const double phase = 2.0 * std::numbers::pi * i / period;
+    const double size = 30.0 + std::sin(phase) + noise * draws.normal();
+    watch.add(size);
+    sum += size;
+    squares += size * size;
+  }
+  const double variance = (squares - sum * sum / 200.0) / 199.0;
+  return watch.deviation() / std::sqrt(variance);
+}
+
+TEST(ErrorWatch, BlocksThatCancelEachOtherCountForMore) {
+  // A period of two blocks and a half leaves nothing of a long sum: as little as is allowed.
+  EXPECT_NEAR(periodic_factor(2.5, 0.0), std::sqrt(0.15), 1e-6);
+  EXPECT_NEAR(periodic_factor(2.5, 0.2), std::sqrt(0.15), 0.1);
+  // Noise that is larger than the period is taken as it is, …
+  EXPECT_GE(periodic_factor(2.5, 3.0), 1.0 - 1e-6);
+  // … and so is a period that is long: its blocks are alike.
+  EXPECT_GT(periodic_factor(50.0, 0.0), 3.0);
 }
 
 TEST(ErrorWatch, MeanRunLengths) {
