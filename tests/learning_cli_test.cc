@@ -64,7 +64,7 @@ TEST_F(LearningCli, SavesWhatItBecameAndGoesOnFromThere) {
   const int steps = saved["provenance"]["adapted_steps"];
   EXPECT_GT(steps, 200);
   EXPECT_NE(waggle::read(save), before);
-  expect_parts(done("inspect " + save), {"adapted", "bee.safetensors"});
+  expect_parts(done("inspect " + save), {"adapted", "at work, from '"});
   // The same once more is the same, bit for bit, answers and all.
   const Outcome again = run(learn(model, path("again")) + " <" + path("in"));
   EXPECT_EQ(again.out, first.out);
@@ -113,7 +113,7 @@ TEST_F(LearningCli, NeedsTheRewardAndAPlaceToSaveTo) {
   const Outcome rows = run(learn(market, path("m")) + " --format csv <" +
                            write("csv", "profit,inventory\n0,0.1\n-1,0.2\nterminated,-3\n0,0.1\n"));
   expect_parts(rows.out, {"\nterminated\n"});
-  EXPECT_EQ(rows.out.find("error"), std::string::npos) << rows.out;
+  EXPECT_EQ(rows.out.find("\nerror"), std::string::npos) << rows.out;
 }
 
 TEST_F(LearningCli, EpisodesThatTerminate) {
@@ -147,7 +147,7 @@ TEST_F(LearningCli, FaultsOfSensorsAreNotLearntFrom) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   expect_parts(outcome.err,
                {"no number: nectar 100 steps", "beyond what was learnt from: nectar 20 steps",
-                "stuck: nectar 1 time", "not learnt from: 1"});
+                "stuck: nectar 1 time", "not learnt from: 2"});
   for (const json& answer : answers(outcome)) ASSERT_TRUE(answer.contains("action")) << answer;
   EXPECT_GT(inspected(save)["provenance"]["adapted_steps"], 200);
   // A clock beside the channels may jump as it likes: none is read.
@@ -167,7 +167,7 @@ TEST_F(LearningCli, APoliteKillSaves) {
   const std::string model = bee(), save = path("adapted");
   const std::string command =
       "(cat " + write("in", wandering(120)) +
-      "; sleep 20) | timeout --foreground --preserve-status -s TERM 1.5 " WAGGLE_COMMAND " " +
+      "; sleep 3) | timeout --foreground --preserve-status -s TERM 1.5 " WAGGLE_COMMAND " " +
       learn(model, save) + " >" + path("out") + " 2>" + path("err") + "; echo $? >" + path("code");
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(waggle::read(path("code")), "130\n");
@@ -183,9 +183,7 @@ TEST_F(LearningCli, AKillAtAnyMomentLeavesAWholeFile) {
   for (int i = 0; i < 12; ++i) {
     const std::string time = std::to_string(0.15 + 0.0137 * i);
     // Saves after every single step, so that most kills come in the middle of one.
-    const std::string command = "(cat " + lines + " " + lines +
-                                "; sleep 5) | timeout --foreground "
-                                "-s KILL " +
+    const std::string command = "cat " + lines + " " + lines + " | timeout --foreground -s KILL " +
                                 time + " " WAGGLE_COMMAND " " + learn(save, save) +
                                 " --save-every 1 >" + path("out") + " 2>" + path("err");
     std::system(command.c_str());

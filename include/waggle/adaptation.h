@@ -89,8 +89,10 @@ class Adaptation {
   bool changed();
   /// Whether these are not the start's.
   bool acts_adapted() const { return !acting_eta_.isZero(0.0); }
-  /// The model with what was learnt so far, also where the start is acting just now.
+  /// The model with what was learnt, as it last acted: what was never tried is nothing to keep.
   Model adapted() const;
+  /// W with what was learnt so far.
+  Eigen::VectorXd learnt() const;
 
   const AdaptationOptions& options() const { return options_; }
   const Trial& trial() const { return trial_; }
@@ -123,6 +125,7 @@ class Adaptation {
   Trial trial_;
   Eigen::VectorXd acting_;      // W
   Eigen::VectorXd acting_eta_;  // of it
+  Eigen::VectorXd tried_eta_;   // that of the last block of the adapted one
   bool changed_ = false;
   bool block_ended_ = false;  // in this step
 

@@ -71,6 +71,7 @@ Adaptation::Adaptation(const Model& model, const AdaptationOptions& options)
       trial_(options.trial(model.options.value.discount)),
       acting_(model.controller.weights),
       acting_eta_(VectorXd::Zero(size_)),
+      tried_eta_(acting_eta_),
       psi_(acting_eta_),
       next_psi_(acting_eta_),
       nothing_(acting_eta_),
@@ -171,11 +172,12 @@ void Adaptation::end_block() {
     trust_ *= 2.0;
     psi_ *= std::sqrt(0.5);  // in the new unit
     value_.reset();
+    tried_eta_.setZero();
     trial_.restart();
   }
   if (!trial_.adapted() && !acts_adapted()) return;
   if (trial_.adapted()) {
-    acting_eta_ = value_.weights();
+    acting_eta_ = tried_eta_ = value_.weights();
   } else {
     acting_eta_.setZero();
   }
@@ -205,9 +207,15 @@ void Adaptation::write_weights(const VectorXd& eta, VectorXd& weights) const {
   }
 }
 
+VectorXd Adaptation::learnt() const {
+  VectorXd weights;
+  write_weights(value_.weights(), weights);
+  return weights;
+}
+
 Model Adaptation::adapted() const {
   Model model = model_;
-  write_weights(value_.weights(), model.controller.weights);
+  write_weights(tried_eta_, model.controller.weights);
   model.provenance.adapted_steps += updates_;
   model.provenance.went_back += went_back_;
   return model;

@@ -48,6 +48,7 @@ class Loop {
   explicit Loop(const AdaptationOptions& options = kShort, const Model& model = market_model(),
                 MarketMakerOptions market = {}, std::uint64_t seed = 5)
       : policy(model, {}, Start::fresh, nullptr, options), market_(market), random_(seed) {
+    percept.observation.setZero(1);
     Draws draws = random_.at(Purpose::environment, 0);
     market_.reset(draws, percept);
     policy.begin_episode();
@@ -100,7 +101,9 @@ TEST(Adaptation, TheStartActsAloneAtFirst) {
     ASSERT_FALSE(loop.policy.acted_adapted());
   }
   EXPECT_GT(loop.learning().updates(), 200);
-  EXPECT_NE(loop.policy.adapted().controller.weights, market_model().controller.weights);
+  // What is learnt meanwhile is kept only once it has acted.
+  EXPECT_NE(loop.learning().learnt(), market_model().controller.weights);
+  EXPECT_EQ(loop.policy.adapted().controller.weights, market_model().controller.weights);
   // And then in one of four blocks, as what it was.
   Index adapted = 0;
   for (int k = 0; k < 40 * 20; ++k) {
@@ -108,6 +111,7 @@ TEST(Adaptation, TheStartActsAloneAtFirst) {
     adapted += loop.policy.acted_adapted() ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(adapted), 600.0, 40.0);
+  EXPECT_NE(loop.policy.adapted().controller.weights, market_model().controller.weights);
 }
 
 TEST(Adaptation, WhatActsIsTheStartAndACorrection) {
@@ -163,7 +167,7 @@ TEST(Adaptation, FollowsTheFixedPointOfLstd) {
   }
   const VectorXd eta = system.partialPivLu().solve(right);
   const VectorXd expected = model.controller.weights + to_psi.transpose() * eta;
-  const VectorXd found = loop.policy.adapted().controller.weights;
+  const VectorXd found = loop.learning().learnt();
   const double moved = (expected - model.controller.weights).norm();
   EXPECT_GT(moved, 0.0);
   EXPECT_LT((found - expected).norm(), 0.01 * moved);  // of a memory that is not endless
@@ -183,6 +187,7 @@ TEST(Adaptation, GoesBackWhereWhatWasLearntEarnsLess) {
   EXPECT_LT(loop.learning().last_difference() + loop.learning().last_interval(), 0.0);
   // What is adapted is the start again, and η begins at 0.
   EXPECT_EQ(loop.learning().weights(), market_model().controller.weights);
+  EXPECT_EQ(loop.learning().learnt(), market_model().controller.weights);
   EXPECT_EQ(loop.policy.adapted().controller.weights, market_model().controller.weights);
   EXPECT_EQ(loop.policy.adapted().provenance.went_back, 1);
   for (int k = 0; k < 8000; ++k) loop.step(spoil);
@@ -283,8 +288,8 @@ TEST(Adaptation, WhatWasAppliedIsWhatIsLearntFrom) {
     same.policy.applied(same.action);
     other.policy.applied(same.action + VectorXd::Constant(1, 0.1));
   }
-  EXPECT_EQ(told.policy.adapted().controller.weights, same.policy.adapted().controller.weights);
-  EXPECT_NE(told.policy.adapted().controller.weights, other.policy.adapted().controller.weights);
+  EXPECT_EQ(told.learning().learnt(), same.learning().learnt());
+  EXPECT_NE(told.learning().learnt(), other.learning().learnt());
 }
 
 TEST(Adaptation, NothingFollowsATerminatedStep) {
@@ -320,10 +325,10 @@ TEST(Adaptation, WithoutConfidenceARidgeIsThePrior) {
   Loop loop(kShort, model);
   for (int k = 0; k < 100; ++k) loop.step();
   EXPECT_EQ(loop.learning().updates(), 0);  // it looks how large features are
-  EXPECT_EQ(loop.policy.adapted().controller.weights, model.controller.weights);
+  EXPECT_EQ(loop.learning().learnt(), model.controller.weights);
   loop.mean(600);
   EXPECT_GT(loop.learning().updates(), 500);
-  const VectorXd moved = loop.policy.adapted().controller.weights - model.controller.weights;
+  const VectorXd moved = loop.learning().learnt() - model.controller.weights;
   EXPECT_GT(moved.norm(), 0.0);
   EXPECT_TRUE(moved.allFinite());
 }
