@@ -131,6 +131,31 @@ TEST(Allocation, HoldingWhatIsReadTakesNone) {
             0);
 }
 
+TEST(Allocation, ToGoOnLearningTakesNone) {
+  RandomNumbers numbers;
+  Model model;
+  model.controller.reservoir = std::make_shared<const EchoStateNetwork>(plain_reservoir(60), 2);
+  model.controller.weights = numbers.vector(60);
+  model.deviation_factor = numbers.matrix(60, 60);
+  model.diagnostics.residual = 1.0;
+  model.diagnostics.samples = 1000;
+  model.environment.actions = ActionSpace::box(VectorXd::Zero(1), VectorXd::Ones(1));
+  model.ranges = {VectorXd::Zero(2), VectorXd::Ones(2), VectorXd::Zero(2), VectorXd::Ones(2)};
+  const VectorXd state = numbers.vector(60);
+  Adaptation adaptation(model, {.trial_steps = 8});
+  long updates = 0;
+  EXPECT_EQ(count_allocations([&] {
+              for (int k = 0; k < 200; ++k) {  // and what acts changes in between
+                adaptation.decided(0.5, state, 1.0, true);
+                adaptation.applied(state, 1.0);
+              }
+              updates = adaptation.updates();
+            }),
+            0);
+  EXPECT_GT(updates, 300);
+  EXPECT_GT(adaptation.trial().turns(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, EveryNetwork,
     testing::Values(plain_reservoir(300), ReservoirOptions{.units = 50, .leak = 0.5},

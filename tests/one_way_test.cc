@@ -40,7 +40,7 @@ const std::vector<Room> kRooms = {
     {"learn",
      {"rollout", "model", "learner", "presets", "evaluation", "online", "supervised", "forecast",
       "usual"}},
-    {"guard", {"guard", "error_watch"}},
+    {"guard", {"adaptation", "error_watch", "forgetting_td", "guard", "trial"}},
     {"files", {}},
     {"logs", {"log"}},
     {"export", {"export"}},

@@ -285,6 +285,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<6, ExportOptions>("ExportOptions");
   expect_described<5, ErrorWatchOptions>("ErrorWatchOptions");
   expect_described<6, GuardOptions>("GuardOptions");
+  expect_described<8, AdaptationOptions>("AdaptationOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");
   expect_described<7, MarketMakerOptions>("MarketMakerOptions");
   expect_described<2, SensorOptions>("SensorOptions");

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -132,34 +134,98 @@ struct ActCommand {
   std::uint64_t seed = 0;
   bool resume = false;
   std::string fallback;
+  bool learn = false;
+  std::filesystem::path save;
+  std::uint64_t save_every = 1000;
   OptionFlags flags;
 
   void run() {
     GuardOptions guard;
-    read_options(merge(config.apply(), flags), guard);
+    toml::table given = merge(config.apply(), flags);
+    const std::optional<AdaptationOptions> learning = read_learning(given);
+    read_options(given, guard);
     guard.validate();
     require(format == "json" || format == "csv", "--format {}: must be json or csv", format);
     const Model model = load_model(file);
     ActLoop loop(model, seed, resume ? Start::training_ended : Start::fresh,
-                 {.options = guard, .fallback = make_fallback(fallback, model), .tell = tell});
+                 {.options = guard,
+                  .fallback = make_fallback(fallback, model),
+                  .learning = learning,
+                  .tell = tell});
+    if (learn) require_output(save, {fallback, config.path()});
     std::signal(SIGPIPE, SIG_IGN);
     heed_interrupts();
-    answer(loop);
+    // Whatever ends it: what was learnt is saved, what was noticed is told.
+    std::exception_ptr failure;
+    try {
+      answer(loop);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      if (learn) save_model(save, become(loop));
+    } catch (...) {
+      failure = std::current_exception();
+    }
     const std::string summary = loop.summary();
     if (!summary.empty()) tell(summary);
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:
+  /// How to learn, if that is asked for; takes it out of what was given.
+  std::optional<AdaptationOptions> read_learning(toml::table& given) const {
+    const toml::node* const node = given.get("learning");
+    require(learn || (save.empty() && node == nullptr),
+            "--save, --memory and what else is about learning need --learn");
+    if (!learn) return std::nullopt;
+    require(!save.empty(),
+            "--learn: say where to save what it becomes, as --save FILE; that may be the model "
+            "itself, which is then replaced");
+    AdaptationOptions options;
+    if (node != nullptr) {
+      require(node->is_table(), "learning = {}: must be a table", TomlSource::shown(*node));
+      read_options(*node->as_table(), options);
+      given.erase("learning");
+    }
+    options.validate();
+    return options;
+  }
+
+  /// What the loop has made of the model.
+  Model become(const ActLoop& loop) const {
+    Model model = loop.adapted();
+    if (model.provenance.adapted_from.empty()) model.provenance.adapted_from = file.string();
+    return model;
+  }
+
+  /// Between two answers; a disk that is full is no reason to leave the machine alone.
+  void save_now_and_then(const ActLoop& loop) {
+    if (!learn || save_every == 0 || loop.steps() < saved_ + save_every) return;
+    saved_ = loop.steps();
+    try {
+      save_model(save, become(loop));
+      told_of_failure_ = false;
+    } catch (const std::exception& error) {
+      if (!told_of_failure_) tell(fmt::format("step {}: {}", saved_, error.what()));
+      told_of_failure_ = true;
+    }
+  }
+
+  std::uint64_t saved_ = 0;  // the step of the last time
+  bool told_of_failure_ = false;
+
   static void tell(const std::string& text) { fmt::print(stderr, "waggle: {}\n", text); }
 
   /// Until nothing more comes, or nobody listens.
-  void answer(ActLoop& loop) const {
+  void answer(ActLoop& loop) {
     LineReader lines;
     std::string line;
     bool too_long = false;
     while (lines.next(line, too_long)) {
       if (too_long) line = "(a line longer than 1 MiB)";
       if (!write_line(format == "json" ? loop.answer_json(line) : loop.answer_csv(line))) return;
+      save_now_and_then(loop);
     }
   }
 };
@@ -180,14 +246,26 @@ void add_act(CLI::App& app) {
   command->add_option("--fallback", options->fallback,
                       "what acts where novelty is above the limit: hold (the last action), zero, "
                       "or another model");
+  command->add_flag("--learn", options->learn,
+                    "go on learning from every step, beside the model as it is, which goes on "
+                    "acting in one of four blocks of steps; needs --save and the reward");
+  command->add_option("--save", options->save,
+                      "where --learn keeps what the model becomes, at the end and now and then, "
+                      "whole or not at all; may be the model itself");
+  command
+      ->add_option("--save-every", options->save_every,
+                   "how many steps that is; 0: only at the end")
+      ->capture_default_str();
   options->flags.add(*command, GuardOptions{}, "", "What it reads and where it may not act");
   options->flags.add(*command, ErrorWatchOptions{}, "watch", "How its Bellman errors are watched");
+  options->flags.add(*command, AdaptationOptions{}, "learning", "How --learn learns");
   options->config.add(*command, &options->flags);
   command->footer(
       "In:   {\"reward\": 1.2, \"observation\": [20.5, 3]}, or every channel by its name:\n"
       "      {\"nectar\": 1.2}; {\"reset\": true} starts an episode; \"applied\": 0.03 beside "
       "them\n"
-      "      says what the last action really was, where it was not what was answered\n"
+      "      says what the last action really was, where it was not what was answered;\n"
+      "      {\"reward\": -1, \"terminated\": true} ends an episode of which nothing follows\n"
       "      what may be missing (learn --missing hold) may be null or left out, in CSV empty\n"
       "Out:  {\"action\": 0.05, \"value\": 3.1, \"standard_error\": 0.02, \"novelty\": 0.6}, or\n"
       "      {\"error\": \"…\"} for a line that is not understood, which is then as if it had not "
@@ -197,12 +275,18 @@ void add_act(CLI::App& app) {
       "      say, also \"held\": the channels that were NaN or beyond what was learnt from, of "
       "which\n"
       "      the last value or the end of the range was read; \"stuck\": those that do not change\n"
-      "      any more; \"by\": \"fallback\"; \"alarm\": the step since when its errors are larger\n"
+      "      any more; \"by\": \"fallback\" or, of --learn, \"adapted\"; \"alarm\": the step since "
+      "when its errors are larger\n"
       "CSV:  reward,observation,… in, action,value,standard_error,novelty,notes out; a first line "
       "of\n"
       "      names may say another order, with a column 'applied' (or 'applied_NAME' for each of\n"
-      "      several actions), empty where it was as answered; the line 'reset' starts an episode\n"
-      "Example:\n  echo '{\"nectar\": 1.2}' | waggle act bee.safetensors");
+      "      several actions), empty where it was as answered; the line 'reset' starts an "
+      "episode,\n"
+      "      'terminated,REWARD' ends one\n"
+      "Example:\n  echo '{\"nectar\": 1.2}' | waggle act bee.safetensors\n"
+      "  waggle act bee.safetensors --learn --save bee2.safetensors   # and later, to go on from "
+      "there:\n"
+      "  waggle act bee2.safetensors --learn --save bee2.safetensors --resume");
   command->callback([options] { options->run(); });
 }
 

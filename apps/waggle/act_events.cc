@@ -45,6 +45,7 @@ void ActEvents::look(const Percept& percept) {
   if (policy_.novelty().value_or(0.0) > 1.0) ++novel_;
   look_at_fallback();
   look_at_alarm();
+  if (policy_.adaptation() != nullptr) look_at_learning();
 }
 
 /// A channel's first fault of each kind.
@@ -113,6 +114,21 @@ void ActEvents::look_at_alarm() {
   alarmed_ = now;
 }
 
+void ActEvents::look_at_learning() {
+  const Adaptation& learning = *policy_.adaptation();
+  if (policy_.acted_adapted() && !tried_) {
+    tried_ = true;
+    tell_(fmt::format("step {}: what was learnt acts in three of four blocks of {} from now on",
+                      policy_.steps(), times(learning.trial().options().block, "step")));
+  }
+  if (learning.went_back() == went_back_) return;
+  went_back_ = learning.went_back();
+  tell_(fmt::format(
+      "step {}: back to the start: what was learnt earned {:.3g} less a step, ± {:.2g}; the start "
+      "counts for {:.4g} steps from now on",
+      policy_.steps(), -learning.last_difference(), learning.last_interval(), learning.trust()));
+}
+
 std::string ActEvents::json() const {
   std::string text;
   if (policy_.novelty()) {
@@ -131,7 +147,11 @@ std::string ActEvents::json() const {
   };
   list("held", [&](Index i) { return held(i); });
   list("stuck", [&](Index i) { return policy_.inputs().now(InputFault::stuck, i); });
-  if (policy_.fell_back()) text += ",\"by\":\"fallback\"";
+  if (policy_.fell_back()) {
+    text += ",\"by\":\"fallback\"";
+  } else if (policy_.acted_adapted()) {
+    text += ",\"by\":\"adapted\"";
+  }
   if (policy_.alarm()) text += fmt::format(",\"alarm\":{}", *policy_.alarm());
   return text;
 }
@@ -147,7 +167,11 @@ std::string ActEvents::csv() const {
     if (held(i)) note("held:" + name(i));
     if (policy_.inputs().now(InputFault::stuck, i)) note("stuck:" + name(i));
   }
-  if (policy_.fell_back()) note("fallback");
+  if (policy_.fell_back()) {
+    note("fallback");
+  } else if (policy_.acted_adapted()) {
+    note("adapted");
+  }
   if (policy_.alarm()) note(fmt::format("alarm:{}", *policy_.alarm()));
   const std::string novelty =
       policy_.novelty() ? fmt::format(",{}", *policy_.novelty()) : std::string();
@@ -179,6 +203,16 @@ std::string ActEvents::summary() const {
                                           times(policy_.fallback_steps(), "step")));
   }
   if (policy_.watch().alarms() > 0) add("alarms", fmt::format("{}", policy_.watch().alarms()));
+  if (const Adaptation* learning = policy_.adaptation()) {
+    add("learnt from", times(learning->updates(), "step"));
+    if (learning->pauses() > 0) add("not learnt from", times(learning->pauses(), "step"));
+    if (learning->went_back() > 0) add("back to the start", times(learning->went_back(), "time"));
+    const Trial& trial = learning->trial();
+    if (trial.turns() > 0) {
+      add("what was learnt earned", fmt::format("{:+.3g} a step beside the start, ± {:.2g}",
+                                                trial.difference(), trial.interval()));
+    }
+  }
   if (text.empty()) return text;
   text = times(policy_.steps(), "step") + text;
   if (policy_.knows_novelty()) {

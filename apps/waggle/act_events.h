@@ -35,6 +35,7 @@ class ActEvents {
   void look_at(Eigen::Index channel, double value);
   void look_at_fallback();
   void look_at_alarm();
+  void look_at_learning();
   std::string counts(InputFault fault) const;
 
   const Model& model_;
@@ -43,6 +44,8 @@ class ActEvents {
   bool fell_back_ = false;
   Eigen::Index novel_ = 0;  // steps of a novelty above 1
   bool alarmed_ = false;
+  bool tried_ = false;  // the adapted controller has acted
+  Eigen::Index went_back_ = 0;
 };
 
 }  // namespace waggle::app

@@ -102,7 +102,7 @@ std::vector<std::string> split(const std::string& line) {
 
 ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start, Guard guard)
     : model_(model),
-      policy_(model, guard.options, start, std::move(guard.fallback)),
+      policy_(model, guard.options, start, std::move(guard.fallback), guard.learning),
       events_(model, policy_, std::move(guard.tell)),
       random_(seed),
       action_(VectorXd::Zero(model.controller.actions.size())),
@@ -127,6 +127,10 @@ std::string ActLoop::answer_json(const std::string& line) {
     const bool reset = read_json(json);
     if (reset) begin_episode();
     if (reset && json.size() == 1) return "{\"reset\":true}";
+    if (terminated_) {
+      terminate();
+      return "{\"terminated\":true}";
+    }
     act();
     std::string text = "{\"action\":";
     if (action_.size() == 1) {
@@ -155,6 +159,12 @@ std::string ActLoop::answer_csv(const std::string& line) {
       return "reset";
     }
     const std::vector<std::string> cells = split(line);
+    if (cells.size() == 2 && cells[0] == "terminated") {
+      told_ = false;
+      percept_.reward = reading(cells[1], spec().reward_name);
+      terminate();
+      return "terminated";
+    }
     if (first_line_) {
       first_line_ = false;
       if (parse_number(cells.front()).kind != Table::Cell::Kind::number) return header(cells);
@@ -177,10 +187,19 @@ void ActLoop::begin_episode() {
   held_ = means();
 }
 
+/// The episode ended with the reward of its last action; what comes next begins another.
+void ActLoop::terminate() {
+  require(step_ > 0, "terminated: no action has been answered in this episode yet");
+  if (told_) policy_.applied(applied_);
+  policy_.end_episode(percept_);
+  begin_episode();
+}
+
 void ActLoop::act() {
   if (told_) policy_.applied(applied_);
   try {
-    Draws draws = random_.at(Purpose::policy, step_);
+    // What learns tries something else in every episode.
+    Draws draws = random_.at(Purpose::policy, learns() ? clock_ : step_);
     policy_.act(percept_, draws, next_);
   } catch (const Error&) {
     if (told_) policy_.applied(action_);  // as if the line had not come
@@ -191,6 +210,7 @@ void ActLoop::act() {
   action_.swap(next_);
   held_ = percept_.observation;
   ++step_;
+  ++clock_;
   events_.look(percept_);
 }
 
@@ -238,7 +258,7 @@ bool ActLoop::may_miss(Index channel) const {
 
 /// Holds what a line does not give and may be missing, and says so in the channels for that. Throws
 /// Error for anything else that is not given.
-void ActLoop::fill_missing(std::vector<bool> given, const VectorXd& held) {
+void ActLoop::fill_missing(std::vector<bool> given, const VectorXd& held, bool begins) {
   for (Index i = 1; i <= spec().observation_size(); ++i) {
     if (!may_miss(i)) continue;
     const Index flag = missing_[static_cast<std::size_t>(i - 1)];
@@ -250,6 +270,9 @@ void ActLoop::fill_missing(std::vector<bool> given, const VectorXd& held) {
   for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
     require(given[static_cast<std::size_t>(i)], "{}: is missing", printable(name_of_channel(i)));
   }
+  // What comes first in an episode is no action's reward.
+  require(!learns() || begins || given[0],
+          "{}: is missing: to learn takes the reward of every step", printable(name_of_channel(0)));
 }
 
 double& ActLoop::slot(Index channel) {
@@ -284,7 +307,7 @@ std::string ActLoop::far_outside() const {
 /// Reads a percept, and what was applied before it; returns whether an episode begins with it.
 bool ActLoop::read_json(const nlohmann::json& json) {
   bool reset = false;
-  told_ = false;
+  told_ = terminated_ = false;
   forget_reward();
   std::vector<std::string> given(1 + spec().observation_names.size());  // by which key
   const auto claim = [&](Index at, const std::string& key) {
@@ -315,18 +338,28 @@ bool ActLoop::read_json(const nlohmann::json& json) {
     } else if (key == "reset") {
       require(value.is_boolean(), "reset: must be true or false");
       reset = value.get<bool>();
+    } else if (key == "terminated") {
+      require(value.is_boolean(), "terminated: must be true or false");
+      terminated_ = value.get<bool>();
     } else {
       std::vector<std::string> names = spec().observation_names;
-      names.insert(names.end(), {spec().reward_name, "reward", "observation", "applied", "reset"});
+      names.insert(names.end(),
+                   {spec().reward_name, "reward", "observation", "applied", "reset", "terminated"});
       throw Error(missing_name("channel", key, names));
     }
   }
   require(!reset || !told_, "applied: an episode begins with this line, no action came before it");
+  require(!reset || !terminated_, "terminated: an episode begins with this line");
   if (reset && json.size() == 1) return true;
+  if (terminated_) {
+    require(!given[0].empty(), "{}: is missing: what did the last action earn?",
+            printable(name_of_channel(0)));
+    return false;
+  }
   std::vector<bool> there(given.size());
   std::transform(given.begin(), given.end(), there.begin(),
                  [](const std::string& key) { return !key.empty(); });
-  fill_missing(std::move(there), reset ? means() : held_);
+  fill_missing(std::move(there), reset ? means() : held_, reset || step_ == 0);
   return reset;
 }
 
@@ -365,7 +398,7 @@ std::string ActLoop::header(const std::vector<std::string>& names) {
     }
     order.push_back(next);
   }
-  for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
+  for (Index i = needs_reward() ? 0 : 1; i <= spec().observation_size(); ++i) {
     const bool there = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       return channel(name) == i || name_of_channel(i).starts_with(name + "=");
     });
@@ -395,7 +428,7 @@ ActLoop::Place ActLoop::place(const std::string& name) const {
 void ActLoop::read_csv(const std::vector<std::string>& cells) {
   std::vector<Place> order = order_;
   if (order.empty()) {
-    for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
+    for (Index i = needs_reward() ? 0 : 1; i <= spec().observation_size(); ++i) {
       order.push_back({Place::Kind::percept, i});
     }
   }
@@ -418,7 +451,7 @@ void ActLoop::read_csv(const std::vector<std::string>& cells) {
     told_ = true;
     applied_[at] = applied_cell(cells[i]);
   }
-  fill_missing(std::move(given), held_);
+  fill_missing(std::move(given), held_, step_ == 0);
 }
 
 double ActLoop::applied_cell(const std::string& cell) const {

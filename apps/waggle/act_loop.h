@@ -24,6 +24,7 @@ class ActLoop {
   struct Guard {
     GuardOptions options = {};
     std::unique_ptr<Policy> fallback = nullptr;
+    std::optional<AdaptationOptions> learning = std::nullopt;
     std::function<void(const std::string&)> tell = [](const std::string&) {};
   };
 
@@ -34,6 +35,11 @@ class ActLoop {
 
   std::string answer_json(const std::string& line);
   std::string answer_csv(const std::string& line);
+
+  /// Steps answered, over all episodes.
+  std::uint64_t steps() const { return clock_; }
+  /// What a loop that learns has made of the model.
+  Model adapted() const { return policy_.adapted(); }
 
   /// What was noticed in all steps; empty if nothing was.
   std::string summary() const { return events_.summary(); }
@@ -50,7 +56,10 @@ class ActLoop {
   };
 
   const EnvironmentSpec& spec() const { return model_.environment; }
+  bool learns() const { return policy_.adaptation() != nullptr; }
+  bool needs_reward() const { return spec().reward_is_input || learns(); }
   void begin_episode();
+  void terminate();
   void act();
   double error_of_value() const { return model_.standard_error(policy_.state()); }
 
@@ -60,7 +69,7 @@ class ActLoop {
   const std::string& name_of_channel(Eigen::Index channel) const;
   Eigen::VectorXd means() const;
   bool may_miss(Eigen::Index channel) const;
-  void fill_missing(std::vector<bool> given, const Eigen::VectorXd& held);
+  void fill_missing(std::vector<bool> given, const Eigen::VectorXd& held, bool begins);
   double& slot(Eigen::Index channel);
   void forget_reward();
   std::string far_outside() const;
@@ -91,6 +100,8 @@ class ActLoop {
   Eigen::VectorXd applied_;  // what the last one really was,
   bool told_ = false;        // if this line says so
   std::uint64_t step_ = 0;   // since the episode began
+  std::uint64_t clock_ = 0;  // since the first one did
+  bool terminated_ = false;  // this line ends the episode
   std::vector<std::string> json_labels_;
   bool first_line_ = true;
   std::vector<Place> order_;  // of the columns, if a header said so, which is

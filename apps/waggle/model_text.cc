@@ -249,6 +249,13 @@ std::string learnt_table(const Model& model) {
   const Provenance& from = model.provenance;
   std::string text = fmt::format("learnt from {}: {} rows, {} episode{}\n", listed(from.sources),
                                  from.rows, from.episodes, from.episodes == 1 ? "" : "s");
+  if (!from.adapted_from.empty()) {
+    text += table_line(
+        "adapted",
+        fmt::format("at work, from {}: {} steps, {} back to its start", shown(from.adapted_from),
+                    from.adapted_steps,
+                    from.went_back == 1 ? "once" : fmt::format("{} times", from.went_back)));
+  }
   const std::vector<Channel> channels = channels_of(spec);
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto k = static_cast<Index>(i);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <waggle/guard.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
@@ -42,11 +43,13 @@ struct SimulateCommand {
   std::optional<Index> episode_steps;
   std::uint64_t seed = 0;
   std::string policy = "initial";
+  bool learn = false;
   std::optional<double> gamma;
   std::filesystem::path out;
 
   void run();
-  toml::table environment_options(Exploration& exploration, ActuatorLimits& limits);
+  toml::table environment_options(Exploration& exploration, ActuatorLimits& limits,
+                                  AdaptationOptions& learning);
 };
 
 /// The policy of a model file, exploring as asked for.
@@ -55,6 +58,25 @@ std::unique_ptr<Policy> learnt_policy(const Model& model, const BuiltIn& built_i
   require_controls(model, built_in);
   exploration.validate(model.controller.actions);
   return std::make_unique<GreedyPolicy>(model.policy(Start::fresh, exploration));
+}
+
+/// The same as waggle act --learn would run it.
+std::unique_ptr<Policy> learning_policy(const Model& model, const BuiltIn& built_in,
+                                        const AdaptationOptions& options) {
+  require_controls(model, built_in);
+  return std::make_unique<GuardedPolicy>(model, GuardOptions{}, Start::fresh, nullptr, options);
+}
+
+/// What became of it.
+std::string learning_text(const Policy& policy) {
+  const auto* guarded = dynamic_cast<const GuardedPolicy*>(&policy);
+  if (guarded == nullptr || guarded->adaptation() == nullptr) return "";
+  const Adaptation& learning = *guarded->adaptation();
+  return fmt::format(
+      "learnt at work from {} steps, {} left out; back to the start: {}; earned {:+.4g} a step "
+      "beside it, ± {:.2g}\n",
+      learning.updates(), learning.pauses(), learning.went_back(), learning.trial().difference(),
+      learning.trial().interval());
 }
 
 /// Says how large a log will be where that is worth knowing, and refuses one the disk cannot hold.
@@ -117,9 +139,14 @@ toml::table taken(toml::table& given, const char* name) {
 
 /// What was given for the environment, for the exploration of a learnt policy and for the actuator.
 /// A name that both the environment and the command know is the environment's.
-toml::table SimulateCommand::environment_options(Exploration& exploration, ActuatorLimits& limits) {
+toml::table SimulateCommand::environment_options(Exploration& exploration, ActuatorLimits& limits,
+                                                 AdaptationOptions& learning) {
   toml::table given = merge(config.apply(), flags);
   read_options(taken(given, "limits"), limits);
+  const toml::table learn_options = taken(given, "learning");
+  read_options(learn_options, learning);
+  require(learn || learn_options.empty(), "how to learn is for --learn");
+  require(!learn || !kNamedPolicies.contains(policy), "--learn: name a model with --policy");
   toml::table explore = taken(given, "exploration");
   if (const toml::node* noise = given.get("noise"); noise && !has_option(environment, "noise")) {
     require(explore.insert("noise", *noise).second,
@@ -133,6 +160,7 @@ toml::table SimulateCommand::environment_options(Exploration& exploration, Actua
   require(episode_steps.value_or(0) >= 0, "--episode-steps {}: must not be negative",
           episode_steps.value_or(0));
   read_options(explore, exploration);
+  require(explore.empty() || !learn, "--learn explores by itself: see --learn-noise");
   require(explore.empty() || !kNamedPolicies.contains(policy),
           "exploration is for a learnt policy: name a model with --policy");
   return given;
@@ -141,10 +169,12 @@ toml::table SimulateCommand::environment_options(Exploration& exploration, Actua
 void SimulateCommand::run() {
   Exploration exploration;
   ActuatorLimits limits;
-  const toml::table given = environment_options(exploration, limits);
+  AdaptationOptions learning;
+  const toml::table given = environment_options(exploration, limits, learning);
   require(steps >= 1, "--steps {}: must be at least 1", steps);
   BuiltIn built_in = make_built_in(environment, given);
   double divergence_limit = RolloutOptions().divergence_limit;
+  Model model;  // outlives its policy
   require(!gamma || policy == "optimal", "--gamma is for --policy optimal");
   if (policy == "optimal") {
     require(built_in.optimal_policy != nullptr, "--policy optimal: that of {} is not known",
@@ -156,8 +186,9 @@ void SimulateCommand::run() {
             built_in.optimal_policy ? "; optimal knows everything" : "");
     built_in.initial = built_in.reference_policy();
   } else if (policy != "initial") {
-    const Model model = load_model(policy);
-    built_in.initial = learnt_policy(model, built_in, exploration);
+    model = load_model(policy);
+    built_in.initial = learn ? learning_policy(model, built_in, learning)
+                             : learnt_policy(model, built_in, exploration);
     divergence_limit = model.divergence_limit;
   }
   LimitedPolicy limited(*built_in.initial, limits, built_in.environment->spec().actions);
@@ -194,8 +225,9 @@ void SimulateCommand::run() {
   if (interrupted()) {
     fmt::print(stderr, "waggle: interrupted after {} of {} rows, which are saved\n", done, steps);
   }
-  print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\nnext: {}\n", out.string(), done,
+  print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\n{}next: {}\n", out.string(), done,
                     environment, simulation.spec().reward_name, sum / static_cast<double>(done),
+                    learning_text(*built_in.initial),
                     learn_hint(out, environment, simulation.spec(), built_in.discount, limits)));
 }
 
@@ -223,6 +255,10 @@ void add_simulate(CLI::App& app) {
   command->add_option("-o,--out", options->out, "the log to write, as CSV")->required();
   options->flags.add(*command, Exploration(), "exploration", "Exploration of a learnt policy",
                      {{"noise", "exploration_noise"}});
+  command->add_flag("--learn", options->learn,
+                    "a model goes on learning while it acts, as by waggle act --learn");
+  options->flags.add(*command, AdaptationOptions(), "learning", "How --learn learns",
+                     {{"noise", "learn_noise"}, {"epsilon", "learn_epsilon"}});
   options->flags.add(*command, ActuatorLimits(), "limits",
                      "Limits of the actuator, which any policy is taken to");
   add_environment_flags(*command, options->flags);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/adaptation.h>
 #include <waggle/describe_problems.h>
 #include <waggle/echo_state.h>
 #include <waggle/evaluation.h>
@@ -365,6 +366,20 @@ void describe(Visitor& v, GuardOptions& o) {
   v("novelty_limit", o.novelty_limit, "above which the fallback acts");
   v("calm_steps", o.calm_steps, "below it in a row before the controller acts again");
   v("watch", o.watch, "how errors are watched");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, AdaptationOptions& o) {
+  v("memory", o.memory, "steps after which what happened counts for a third");
+  v("trust", o.trust, "steps that the model as it was counts for");
+  v("ridge", o.ridge, "the same where the model does not say how sure it is, per squared feature");
+  v("noise", o.noise, "added to a continuous action to learn from, in its deviations");
+  v("epsilon", o.epsilon, "chance of a random choice, to learn from");
+  v("trial_steps", o.trial_steps,
+    "steps in which one of the two acts, start or adapted; none: by the discount, 100 to 1000");
+  v("trial_settling", o.trial_settling,
+    "turns of four times as many in which the start acts alone");
+  v("worse", o.worse, "standard errors that the adapted one may earn less before it goes back");
 }
 
 template <typename Visitor>

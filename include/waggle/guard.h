@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 
+#include <waggle/adaptation.h>
 #include <waggle/error_watch.h>
 #include <waggle/model.h>
 #include <waggle/policy.h>
@@ -127,12 +128,17 @@ class ConstantPolicy final : public Policy {
 /// Where the novelty of what the controller decided for exceeds the limit, the fallback's action is
 /// taken instead, until the novelty has stayed below for `calm_steps`. Either way both see every
 /// step and are told what was done, so each goes on from what really happened.
+///
+/// With options for it, the controller goes on learning (adaptation.h), but for steps in which a
+/// number was held or stuck, and the next one, and those in which the fallback acted. The watch
+/// then looks at the errors of the value as it was at the start.
 class GuardedPolicy final : public Policy {
  public:
   /// The model must outlive it. Throws Error for bad options, and for a fallback where the model
   /// does not know what is usual.
   explicit GuardedPolicy(const Model& model, const GuardOptions& options = {},
-                         Start start = Start::fresh, std::unique_ptr<Policy> fallback = nullptr);
+                         Start start = Start::fresh, std::unique_ptr<Policy> fallback = nullptr,
+                         const std::optional<AdaptationOptions>& learning = std::nullopt);
 
   void begin_episode() override;
   /// Throws Error as GreedyPolicy::act, and is then as before. A number that is NaN or beyond its
@@ -156,10 +162,18 @@ class GuardedPolicy final : public Policy {
   std::optional<Eigen::Index> alarm() const { return alarm_; }
   bool knows_novelty() const { return model_.usual.has_value(); }
   const GuardOptions& options() const { return options_; }
+  /// What is learnt; null if nothing is to be.
+  const Adaptation* adaptation() const { return adaptation_ ? &*adaptation_ : nullptr; }
+  /// Whether the last action was that of what was learnt, not of the start.
+  bool acted_adapted() const { return acted_adapted_; }
+  /// The model as it has become, with the state it is in as the one where training ended.
+  Model adapted() const;
   Eigen::Index steps() const { return steps_; }
 
  private:
+  bool sound() const;
   void judge();
+  void adapt(bool acts);
   void fall_back(Draws draws, Eigen::Ref<Eigen::VectorXd> action);
 
   const Model& model_;
@@ -169,6 +183,8 @@ class GuardedPolicy final : public Policy {
   InputGuard inputs_;
   InputGuard before_;  // as it was, should a step fail
   ErrorWatch watch_;
+  std::optional<Adaptation> adaptation_;
+  bool acted_adapted_ = false;
   Percept percept_;
   Eigen::VectorXd other_;  // the fallback's action
   std::optional<double> novelty_;

@@ -95,6 +95,11 @@ struct Provenance {
   std::string waggle_version;        ///< filled in by the learner, as are the next two
   Eigen::Index rows = 0;             ///< learnt from
   Eigen::Index episodes = 0;
+  /// Of a model that went on learning at work (adaptation.h): the one it started as, how many steps
+  /// it has learnt from since, and how often it went back to its start.
+  std::string adapted_from = {};
+  Eigen::Index adapted_steps = 0;
+  Eigen::Index went_back = 0;
 };
 
 /// How policy iteration went, in the last round if there were several.

@@ -152,6 +152,10 @@ class GreedyPolicy final : public Policy {
     actuator_.resume(action, steps);
   }
 
+  /// Acts on other weights from the next step on. Throws Error if they do not fit or are not
+  /// finite.
+  void set_weights(const Eigen::Ref<const Eigen::VectorXd>& weights);
+
   /// Whether the last action was drawn at random.
   bool explored() const { return explored_; }
   /// The estimated value of the action last taken, Wᵀφ(x_{k+1}).

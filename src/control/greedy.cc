@@ -78,6 +78,10 @@ GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration
 
 const Controller& GreedyPolicy::controller() const { return search_->controller(); }
 
+void GreedyPolicy::set_weights(const Ref<const VectorXd>& weights) {
+  search_->set_weights(weights);
+}
+
 GreedyPolicy::~GreedyPolicy() = default;
 GreedyPolicy::GreedyPolicy(GreedyPolicy&&) noexcept = default;
 GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;

@@ -109,10 +109,12 @@ void ConstantPolicy::act(const Percept& /*percept*/, Draws& /*draws*/, Ref<Vecto
 }
 
 GuardedPolicy::GuardedPolicy(const Model& model, const GuardOptions& options, Start start,
-                             std::unique_ptr<Policy> fallback)
+                             std::unique_ptr<Policy> fallback,
+                             const std::optional<AdaptationOptions>& learning)
     : model_(model),
       options_(options),
-      policy_(model.policy(start)),
+      policy_(model.policy(start,
+                           learning ? Adaptation::exploration(model, *learning) : Exploration{})),
       fallback_(std::move(fallback)),
       inputs_(model, options),
       before_(inputs_),
@@ -121,12 +123,14 @@ GuardedPolicy::GuardedPolicy(const Model& model, const GuardOptions& options, St
   require(fallback_ == nullptr || model.usual.has_value(),
           "fallback: the model does not say what is usual, so nothing says when to fall back; "
           "learn it again, with confidence");
+  if (learning) adaptation_.emplace(model, *learning);
 }
 
 void GuardedPolicy::begin_episode() {
   policy_.begin_episode();
   if (fallback_) fallback_->begin_episode();
   inputs_.begin_episode();
+  if (adaptation_) adaptation_->begin_episode();
   in_episode_ = 0;
 }
 
@@ -145,16 +149,41 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
     inputs_ = before_;
     throw;
   }
-  if (in_episode_ > model_.options.value.washout_rows()) {
+  if (!adaptation_ && in_episode_ > model_.options.value.washout_rows()) {
     const double discount = model_.options.value.discount;
     watch_.add(percept_.reward + discount * policy_.value() - value_before);
   }
+  const bool fell_back = falling_back_;
   judge();
+  if (adaptation_) adapt(!fell_back && !falling_back_);
   if (fallback_) fall_back(other_draws, action);
   ++steps_;
   ++in_episode_;
   if (!watch_.alarm()) alarm_.reset();
   if (watch_.alarm() && !alarm_) alarm_ = steps_;
+}
+
+/// Whether what was read is what there was.
+bool GuardedPolicy::sound() const {
+  if (inputs_.held()) return false;
+  for (Index i = 0; i < inputs_.channels(); ++i) {
+    if (inputs_.now(InputFault::stuck, i)) return false;
+  }
+  return true;
+}
+
+void GuardedPolicy::adapt(bool acts) {
+  acted_adapted_ = adaptation_->acts_adapted();
+  watch_.add(
+      adaptation_->decided(percept_.reward, policy_.state(), policy_.value(), acts && sound()));
+  if (adaptation_->changed()) policy_.set_weights(adaptation_->weights());
+}
+
+Model GuardedPolicy::adapted() const {
+  require(adaptation_.has_value(), "guard: the policy was not told to learn");
+  Model model = adaptation_->adapted();
+  if (steps_ > 0) model.state = policy_.state();
+  return model;
 }
 
 /// Finds out how new what was decided for is, and who is to act.
@@ -176,6 +205,7 @@ void GuardedPolicy::fall_back(Draws draws, Ref<VectorXd> action) {
     const ActionSpace& space = model_.environment.actions;
     if (!space.is_discrete()) other_ = other_.cwiseMax(space.lower).cwiseMin(space.upper);
     policy_.applied(other_);
+    if (adaptation_) adaptation_->applied(policy_.state(), policy_.value());
     action = other_;
     ++fallback_steps_;
   }
@@ -184,11 +214,16 @@ void GuardedPolicy::fall_back(Draws draws, Ref<VectorXd> action) {
 
 void GuardedPolicy::applied(const Ref<const VectorXd>& action) {
   policy_.applied(action);
+  if (adaptation_) adaptation_->applied(policy_.state(), policy_.value());
   if (fallback_) fallback_->applied(action);
 }
 
 void GuardedPolicy::end_episode(const Percept& percept) {
   policy_.end_episode(percept);
+  if (adaptation_) {
+    adaptation_->terminated(percept.reward, !falling_back_);
+    if (adaptation_->changed()) policy_.set_weights(adaptation_->weights());
+  }
   if (fallback_) fallback_->end_episode(percept);
 }
 

@@ -41,6 +41,9 @@ void describe(Visitor& v, Provenance& o) {
   v("waggle_version", o.waggle_version, "by which");
   v("rows", o.rows, "learnt from");
   v("episodes", o.episodes, "in them");
+  v("adapted_from", o.adapted_from, "the model it was before it went on learning at work");
+  v("adapted_steps", o.adapted_steps, "learnt from since");
+  v("went_back", o.went_back, "to its start, how often");
 }
 
 template <typename Visitor>

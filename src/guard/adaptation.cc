@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <waggle/adaptation.h>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kMeasured = 100;     // steps that say how large features are, if nothing else does
+constexpr double kRewardRoom = 1.0;  // widths beyond the experience that a reward may lie
+constexpr Index kTrialMemories = 4;  // as long as the learner's, that of the trial
+constexpr double kLookAheads = 4.0;  // of the discount, in a block
+
+Index block_for(double discount) {
+  return std::clamp<Index>(static_cast<Index>(std::ceil(kLookAheads / (1.0 - discount))), 100,
+                           1000);
+}
+
+/// ψ = Lᵀφ is worth having where L says something of every feature.
+bool knows_precision(const Model& model) {
+  return model.has_confidence() && model.diagnostics.residual > 0.0 &&
+         model.diagnostics.samples > 0;
+}
+
+}  // namespace
+
+void AdaptationOptions::validate() const {
+  require(memory >= 2, "memory = {}: must be at least 2", memory);
+  require(trust > 0.0 && std::isfinite(trust), "trust = {}: must be positive and finite", trust);
+  require(ridge > 0.0 && std::isfinite(ridge), "ridge = {}: must be positive and finite", ridge);
+  require(noise >= 0.0 && std::isfinite(noise), "noise = {}: must be finite and not negative",
+          noise);
+  require(epsilon >= 0.0 && epsilon <= 1.0, "epsilon = {}: must be in [0, 1]", epsilon);
+  require(trial_steps.value_or(8) >= 8, "trial_steps = {}: must be at least 8",
+          trial_steps.value_or(8));
+  require(trial_settling >= 2, "trial_settling = {}: must be at least 2", trial_settling);
+  require(worse > 0.0 && std::isfinite(worse), "worse = {}: must be positive and finite", worse);
+}
+
+TrialOptions AdaptationOptions::trial(double discount) const {
+  validate();
+  return {.block = trial_steps.value_or(block_for(discount)),
+          .settling = trial_settling,
+          .memory = kTrialMemories * memory,
+          .worse = worse,
+          .discount = discount};
+}
+
+Exploration Adaptation::exploration(const Model& model, const AdaptationOptions& options) {
+  options.validate();
+  if (model.environment.actions.is_discrete()) return {.epsilon = options.epsilon};
+  const VectorXd deviations = model.ranges.deviation.segment(1, model.environment.actions.size());
+  return {.noise = options.noise * deviations.minCoeff()};
+}
+
+Adaptation::Adaptation(const Model& model, const AdaptationOptions& options)
+    : model_(model),
+      options_(options),
+      size_((require(model.usable(), "adaptation: the model has no policy"), model.fitted_size())),
+      trust_(options.trust),
+      value_(size_, model.options.value.discount,
+             (options.validate(), 1.0 - 1.0 / static_cast<double>(options.memory))),
+      trial_(options.trial(model.options.value.discount)),
+      acting_(model.controller.weights),
+      acting_eta_(VectorXd::Zero(size_)),
+      tried_eta_(acting_eta_),
+      psi_(acting_eta_),
+      next_psi_(acting_eta_),
+      nothing_(acting_eta_),
+      features_(size_, 1) {
+  const double low = model.ranges.minimum[0], high = model.ranges.maximum[0];
+  lowest_ = low - kRewardRoom * (high - low);
+  highest_ = high + kRewardRoom * (high - low);
+}
+
+void Adaptation::begin_episode() {
+  trial_.begin_episode();
+  has_state_ = false;
+  in_episode_ = 0;
+}
+
+/// What φ, or Lᵀφ, is multiplied by.
+double Adaptation::unit() const {
+  if (!knows_precision(model_)) return 1.0 / std::sqrt(trust_ * options_.ridge * mean_square_);
+  const FitDiagnostics& fit = model_.diagnostics;
+  return std::sqrt(static_cast<double>(fit.samples) / trust_) / fit.residual;
+}
+
+/// Whether features can be told in units of what is usual.
+bool Adaptation::measured() const {
+  return knows_precision(model_) || (measured_ >= kMeasured && mean_square_ > 0.0);
+}
+
+void Adaptation::write_features(const Ref<const VectorXd>& state, VectorXd& psi) {
+  model_.write_fitted(state, features_);
+  const auto phi = features_.col(0);
+  if (!knows_precision(model_)) {
+    if (measured_ < kMeasured && phi.allFinite()) {
+      ++measured_;
+      mean_square_ += (phi.squaredNorm() / static_cast<double>(size_) - mean_square_) /
+                      static_cast<double>(measured_);
+    }
+    psi = phi;
+  } else {
+    const Eigen::MatrixXd& factor = model_.deviation_factor;
+    for (Index i = 0; i < size_; ++i) {
+      psi[i] = factor.col(i).tail(size_ - i).dot(phi.tail(size_ - i));
+    }
+  }
+  psi *= measured() ? unit() : 0.0;
+}
+
+bool Adaptation::is_possible(double reward) const {
+  return reward >= lowest_ && reward <= highest_;  // and not NaN
+}
+
+double Adaptation::decided(double reward, const Ref<const VectorXd>& state, double value,
+                           bool sound) {
+  write_features(state, next_psi_);
+  const double next_value = value - acting_eta_.dot(next_psi_);
+  const double error = learn(reward, next_psi_, next_value, sound);
+  psi_.swap(next_psi_);
+  value_of_start_ = next_value;
+  has_state_ = true;
+  sound_ = sound;
+  ++in_episode_;
+  if (block_ended_) end_block();
+  return error;
+}
+
+void Adaptation::applied(const Ref<const VectorXd>& state, double value) {
+  write_features(state, psi_);
+  value_of_start_ = value - acting_eta_.dot(psi_);
+}
+
+void Adaptation::terminated(double reward, bool sound) {
+  learn(reward, nothing_, 0.0, sound, true);
+  begin_episode();
+  if (block_ended_) end_block();
+}
+
+/// Learns from (x_k, r_k, x_{k+1}), if there was an x_k; returns ρ_k.
+double Adaptation::learn(double reward, const VectorXd& next, double next_value, bool sound,
+                         bool terminated) {
+  block_ended_ = false;
+  if (!has_state_) return std::numeric_limits<double>::quiet_NaN();
+  const bool counts = sound && sound_ && is_possible(reward);
+  block_ended_ = trial_.add(counts ? reward : 0.0, counts, terminated);
+  const double discount = model_.options.value.discount;
+  const double error = reward + discount * next_value - value_of_start_;
+  const bool settled = in_episode_ > model_.options.value.washout_rows();
+  const bool learnt = counts && settled && measured() && value_.update(psi_, error, next);
+  ++(learnt ? updates_ : pauses_);
+  return settled ? error : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Another block begins: who acts, and on what?
+void Adaptation::end_block() {
+  block_ended_ = false;
+  if (trial_.worse()) {
+    last_difference_ = trial_.difference();
+    last_interval_ = trial_.interval();
+    ++went_back_;
+    trust_ *= 2.0;
+    psi_ *= std::sqrt(0.5);  // in the new unit
+    value_.reset();
+    tried_eta_.setZero();
+    trial_.restart();
+  }
+  if (!trial_.adapted() && !acts_adapted()) return;
+  if (trial_.adapted()) {
+    acting_eta_ = tried_eta_ = value_.weights();
+  } else {
+    acting_eta_.setZero();
+  }
+  write_weights(acting_eta_, acting_);
+  changed_ = true;
+}
+
+bool Adaptation::changed() {
+  const bool result = changed_;
+  changed_ = false;
+  return result;
+}
+
+/// W = W_0, and L η in the unit of ψ on top of it where the fitted features are.
+void Adaptation::write_weights(const VectorXd& eta, VectorXd& weights) const {
+  weights = model_.controller.weights;
+  if (!measured()) return;
+  auto fitted = weights.tail(size_);
+  if (!knows_precision(model_)) {
+    fitted += unit() * eta;
+    return;
+  }
+  const double scale = unit();
+  for (Index i = 0; i < size_; ++i) {
+    if (eta[i] == 0.0) continue;
+    fitted.tail(size_ - i) += (scale * eta[i]) * model_.deviation_factor.col(i).tail(size_ - i);
+  }
+}
+
+VectorXd Adaptation::learnt() const {
+  VectorXd weights;
+  write_weights(value_.weights(), weights);
+  return weights;
+}
+
+Model Adaptation::adapted() const {
+  Model model = model_;
+  write_weights(tried_eta_, model.controller.weights);
+  model.provenance.adapted_steps += updates_;
+  model.provenance.went_back += went_back_;
+  return model;
+}
+
+}  // namespace waggle
