@@ -39,7 +39,7 @@ const std::vector<Room> kRooms = {
     {"environments", {"environments"}},
     {"learn",
      {"rollout", "model", "learner", "presets", "evaluation", "online", "supervised", "forecast",
-      "usual"}},
+      "usual", "tuning"}},
     {"guard", {"guard", "error_watch"}},
     {"files", {}},
     {"logs", {"log"}},
