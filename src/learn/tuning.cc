@@ -36,7 +36,10 @@ constexpr double kMostStretch = 16.0;
 constexpr double kWithinTheLog = 1.5;  // … and with it
 constexpr double kPessimism[] = {4.0, 16.0, 64.0, 256.0};
 constexpr double kClear = 2.0;  // of two kinds of value, how much more the worse leaves unexplained
+// Of a judge, at most, and for each of its rows: with more of them than rows can tell apart, ω
+// would be uneven for no other reason.
 constexpr Index kJudgesUnits = 300;
+constexpr double kUnitsPerRow = 0.3;
 constexpr std::uint64_t kJudgesSeed = 7'000'000;  // apart from those of trials
 
 using Clock = std::chrono::steady_clock;
@@ -208,7 +211,8 @@ class Tuner {
     options.confidence = false;
     if (!options.predictive) {
       options.sweeps = 0;
-      options.reservoir.units = kJudgesUnits;
+      const auto rows = static_cast<double>(halves_[i]->rows.steps());
+      options.reservoir.units = std::min(kJudgesUnits, static_cast<Index>(kUnitsPerRow * rows));
       options.reservoir.procedure_one = std::nullopt;
     }
     const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
