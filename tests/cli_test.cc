@@ -22,7 +22,7 @@ TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("--bogus", "--bogus");
   expect_refused("reproduce moon-world", "moon-world",
                  "bee-world, market-maker, bias, convergence, online, forecasting, control, worth, "
-                 "watch, all");
+                 "narrow, watch, all");
   expect_refused("reproduce --bogus", "--bogus");
   expect_refused("reproduce --seeds 0", "--seeds 0", "at least 1");
   expect_refused("reproduce --seeds -3", "--seeds -3");

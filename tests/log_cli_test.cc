@@ -32,6 +32,34 @@ class LogCli : public Cli {
       "--reward reward --action action --preset direct --units 20 --members 1";
 };
 
+TEST_F(LogCli, SettingsAreChosenByTheLog) {
+  write("own.csv", own_rows(800));
+  const std::string model = path("m.safetensors");
+  const std::string learn =
+      "learn " + path("own.csv") + " " + learn_ + " --gamma 0.5 --reward-next";
+  const Outcome tuned =
+      run(learn + " --operator-norm 0.5 --tune 3 --json --ignore spare -o " + model);
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const json tuning = json::parse(tuned.out)["tuning"];
+  ASSERT_EQ(tuning["trials"].size(), 3u);
+  EXPECT_EQ(tuning["trials"][0]["settings"], "as given");
+  EXPECT_FALSE(tuning["reason"].get<std::string>().empty());
+  for (const json& trial : tuning["trials"]) {
+    // What was given is not searched.
+    const auto settings = trial["settings"].get<std::string>();
+    EXPECT_EQ(settings.find("operator-norm"), std::string::npos) << settings;
+    EXPECT_EQ(settings.find("units"), std::string::npos) << settings;
+  }
+  const Outcome quick = run(learn + " --tune 0.001s --ignore spare -o " + model);
+  ASSERT_EQ(quick.code, 0) << quick.err;
+  EXPECT_NE(quick.out.find("nothing was tried"), std::string::npos) << quick.out;
+  expect_refused(learn + " --tune 0s -o " + model, "--tune 0s", "off");
+  expect_refused(learn + " --tune abc -o " + model, "'abc'", "60s");
+  expect_refused(learn + " --tune 0 -o " + model, "--tune 0", "at least 1");
+  expect_refused("learn bee-world " + learn_ + " --tune 9s -o " + model, "is an environment",
+                 "waggle simulate bee-world");
+}
+
 TEST_F(LogCli, WhatIsOddIsSaidAndTheStandardInputIsALog) {
   write("own.csv", own_rows(600));
   const std::string model = path("m.safetensors");

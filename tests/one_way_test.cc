@@ -39,7 +39,7 @@ const std::vector<Room> kRooms = {
     {"environments", {"environments"}},
     {"learn",
      {"rollout", "model", "learner", "presets", "evaluation", "online", "supervised", "forecast",
-      "usual"}},
+      "usual", "tuning"}},
     {"guard", {"adaptation", "error_watch", "forgetting_td", "guard", "trial"}},
     {"files", {}},
     {"logs", {"log"}},

@@ -18,6 +18,7 @@
 #include <waggle/model_file.h>
 #include <waggle/names.h>
 #include <waggle/presets.h>
+#include <waggle/tuning.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
@@ -33,6 +34,7 @@
 #include "progress.h"
 #include "repeat_command.h"
 #include "results.h"
+#include "tuning_text.h"
 
 namespace waggle::app {
 
@@ -59,6 +61,8 @@ struct LearnCommand {
   bool no_reward_input = false;
   LogFlags reading;
   std::string preset = presets::all().front().name;
+  const CLI::Option* given_preset = nullptr;  // whether it was
+  std::string tune = "off";
   std::uint64_t seed = 0;
   std::string dump;  // "true": to the standard output, and no more; else a file
   std::filesystem::path out;
@@ -69,6 +73,7 @@ struct LearnCommand {
   void run();
   LogOptions log_options(Index washout) const;
   ordered_json configuration(const FitOptions& options) const;
+  std::optional<TuneOptions> tuning(const toml::table& given) const;
 };
 
 LogOptions LearnCommand::log_options(Index washout) const {
@@ -101,6 +106,36 @@ LogOptions LearnCommand::log_options(Index washout) const {
   return options;
 }
 
+/// Adds the names in a table, and in those within it.
+void add_names(const toml::table& table, std::vector<std::string>& names) {
+  for (const auto& [key, value] : table) {
+    names.emplace_back(key.str());
+    if (const toml::table* within = value.as_table()) add_names(*within, names);
+  }
+}
+
+/// How to search for settings, if at all; what was given is not searched.
+std::optional<TuneOptions> LearnCommand::tuning(const toml::table& given) const {
+  std::optional<TuneOptions> options = tune_budget(tune);
+  if (!options) return options;
+  for (const std::string& name : logs) {
+    const std::vector<std::string> environments = environment_names();
+    const bool is_environment =
+        std::find(environments.begin(), environments.end(), name) != environments.end();
+    require(!is_environment || std::filesystem::exists(name),
+            "--tune chooses settings by a log, and '{}' is an environment: waggle simulate {} -o "
+            "log.csv makes a log of it",
+            name, name);
+  }
+  std::vector<std::string> names;
+  add_names(given, names);
+  if (given_preset->count() > 0 || given.contains("choose")) names.emplace_back("predictive");
+  for (const std::string& name : tunable_settings()) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) options->fixed.push_back(name);
+  }
+  return options;
+}
+
 /// Everything that was asked for, so that a run can be repeated from it.
 ordered_json LearnCommand::configuration(const FitOptions& options) const {
   ordered_json all;
@@ -123,6 +158,7 @@ ordered_json LearnCommand::configuration(const FitOptions& options) const {
   all["truncated"] = reading.truncated;
   if (!reading.time.empty()) all["time"] = reading.time;
   all["preset"] = preset;
+  all["tune"] = tune;
   all["seed"] = std::to_string(seed);  // TOML's whole numbers end at 2⁶³
   if (!out.empty()) all["out"] = out.string();
   all.update(app::to_json(options));
@@ -191,6 +227,14 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
     return saved_text(out);
   };
   return run_interruptibly(learn, save_so_far);
+}
+
+/// Chooses settings for the log.
+TuneResult tune_settings(Log& log, const FitOptions& options, const TuneOptions& how) {
+  return run_interruptibly([&] {
+    ProgressLines lines(how.seconds ? "s" : "settings");
+    return tune_log(log.spec(), log, options, how, lines.callback());
+  });
 }
 
 /// What spoke for the kind of value that was taken.
@@ -267,6 +311,7 @@ void LearnCommand::run() {
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
+  const std::optional<TuneOptions> how_to_tune = tuning(given);
   const LogOptions how = log_options(options.value.washout_rows());
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
@@ -289,9 +334,13 @@ void LearnCommand::run() {
   heed_interrupts();
   Log log = run_interruptibly([&] { return Log(logs, how); });
   print_notes(log);
-  const Learnt model = learn_model(logs, log, options, out);
+  std::optional<TuneResult> tuned;
+  if (how_to_tune) tuned = tune_settings(log, options, *how_to_tune);
+  Learnt model = learn_model(logs, log, tuned ? tuned->options : options, out);
+  if (tuned && tuned->choice) model.choice = tuned->choice;
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
+  if (tuned) result["tuning"] = tuning_json(*tuned);
   result["log"]["notes"] = log.notes();
   if (!results.empty()) {
     result["figures"] = write_figures(results, "", figures_of(model, log, seed));
@@ -305,6 +354,7 @@ void LearnCommand::run() {
     return;
   }
   print(learnt_table(model) + (model.choice ? choice_line(*model.choice) : "") +
+        (tuned ? tuning_text(*tuned) : "") +
         fmt::format("next: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n", out.string(),
                     out.string()));
 }
@@ -353,9 +403,15 @@ void add_learn(CLI::App& app) {
   command->add_flag("--no-reward-input", options->no_reward_input,
                     "the controller will not see the reward while it acts");
   options->reading.add(*command);
+  options->given_preset = command
+                              ->add_option("--preset", options->preset,
+                                           "what the options below start from: " + preset_list())
+                              ->capture_default_str();
   command
-      ->add_option("--preset", options->preset,
-                   "what the options below start from: " + preset_list())
+      ->add_option("--tune", options->tune,
+                   "choose settings that were not given by what they are worth on held-out halves "
+                   "of the log: for a time (60s, 5m, 1h), for a number of settings (12: the same "
+                   "every time), or off")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
   command->add_option("-o,--out", options->out, "the model to write, as safetensors");

@@ -61,6 +61,7 @@ ActionSearch::ActionSearch(Controller controller)
     other_states_.setZero(reservoir().units(), others_.cols());
     other_features_.setZero(reservoir().features(), others_.cols());
     other_deviations_.setZero(controller_.pessimism.deviations.cols(), others_.cols());
+    other_worths_.setZero(2, others_.cols());
   }
   if (weights().size() == 0) controller_.weights.setZero(reservoir().features());
   value_->set_weights(weights());
@@ -198,22 +199,36 @@ double ActionSearch::hold_back(Draws& draws) {
   } else {
     for (Index j = 0; j < others; ++j) draw(draws, others_.col(1 + j));
   }
-  for (Index j = 0; j <= others; ++j) value_->step(others_.col(j), other_states_.col(j));
-  reservoir().map_features(other_states_, other_features_);
-  other_deviations_.noalias() = controller_.pessimism.deviations.transpose() * other_features_;
+  consider(others_.cols());
   Index best = 0;
-  double highest = -std::numeric_limits<double>::infinity();
-  double value = highest;
-  for (Index j = 0; j <= others; ++j) {
+  const double highest = other_worths_.row(1).maxCoeff(&best);
+  const auto settle_for = [&](Index j) {
+    best_ = others_.col(j);
+    return other_worths_(0, j);
+  };
+  const bool between = !space().is_discrete() && best_.size() == 1 && best > 1 && best < others;
+  if (!between) return settle_for(best);
+  // The quantities tried are far apart: the top of a parabola through the best and its neighbours.
+  const double below = other_worths_(1, best - 1), above = other_worths_(1, best + 1);
+  const double bend = below - 2.0 * highest + above;
+  if (!(bend < 0.0)) return settle_for(best);
+  const double spacing = others_(0, best + 1) - others_(0, best);
+  others_(0, 0) = others_(0, best) + 0.5 * spacing * (below - above) / bend;
+  consider(1);
+  return settle_for(other_worths_(1, 0) > highest ? 0 : best);
+}
+
+/// What the first so many actions are worth, and that less what is not known of it.
+void ActionSearch::consider(Index count) {
+  for (Index j = 0; j < count; ++j) value_->step(others_.col(j), other_states_.col(j));
+  reservoir().map_features(other_states_.leftCols(count), other_features_.leftCols(count));
+  other_deviations_.leftCols(count).noalias() =
+      controller_.pessimism.deviations.transpose() * other_features_.leftCols(count);
+  for (Index j = 0; j < count; ++j) {
     const double worth = weights().dot(other_features_.col(j));
-    const double held = worth - controller_.pessimism.factor * other_deviations_.col(j).norm();
-    if (!(held > highest)) continue;
-    highest = held;
-    value = worth;
-    best = j;
+    other_worths_(0, j) = worth;
+    other_worths_(1, j) = worth - controller_.pessimism.factor * other_deviations_.col(j).norm();
   }
-  best_ = others_.col(best);
-  return value;
 }
 
 double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {

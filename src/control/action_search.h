@@ -90,6 +90,7 @@ class ActionSearch {
                     Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   double best_candidate(Draws& draws);
   double hold_back(Draws& draws);
+  void consider(Eigen::Index count);
   double sweep_coordinates(double value);
 
   Controller controller_;
@@ -107,6 +108,7 @@ class ActionSearch {
   // Of a pessimistic controller: actions in place of the best, what they lead to, and how little is
   // known of that. A column each.
   Eigen::MatrixXd others_, other_states_, other_features_, other_deviations_;
+  Eigen::MatrixXd other_worths_;  // the value, and that held back, of each
 };
 
 }  // namespace waggle

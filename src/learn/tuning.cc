@@ -1,0 +1,492 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include <boost/math/distributions/students_t.hpp>
+
+#include <waggle/tuning.h>
+
+#include "control/transitions.h"
+#include "core/check.h"
+#include "core/text.h"
+#include "learn/half_judge.h"
+#include "learn/log_choice.h"
+#include "learn/tuning_settings.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index kMostRows = 10'000;
+constexpr Index kFewestRows = 600;
+constexpr Index kFewestEpisodes = 20;
+constexpr Index kWashout =
+    30;  // rows of a record that is cut out of a running process, as learner's
+constexpr Index kChunk = 4096;
+constexpr double kLevel = 0.9;
+// Of what was learnt without pessimism. On logs of π_0 of the paper's two problems, with and
+// without a hole in the actions, it is 5 to 11; where actions hardly vary, from 28 to millions.
+constexpr double kMostStretch = 16.0;
+constexpr double kWithinTheLog = 1.5;  // … and with it
+constexpr double kPessimism[] = {4.0, 16.0, 64.0, 256.0};
+constexpr double kClear = 2.0;  // of two kinds of value, how much more the worse leaves unexplained
+// Of a judge, at most, and for each of its rows: with more of them than rows can tell apart, ω
+// would be uneven for no other reason.
+constexpr Index kJudgesUnits = 300;
+constexpr double kUnitsPerRow = 0.3;
+constexpr std::uint64_t kJudgesSeed = 7'000'000;  // apart from those of trials
+
+using Clock = std::chrono::steady_clock;
+
+/// The time is over.
+struct TimeOver {};
+
+/// Half of a log: what is learnt from it, and what it says of the other half's policies.
+struct Half {
+  Trajectory rows;
+  std::optional<HalfJudge> judge = std::nullopt;
+};
+
+/// What both halves say of settings.
+struct Verdict {
+  double value = 0.0;
+  VectorXd influence;
+  double stretch = 1.0;
+};
+
+Verdict both(const HalfWorth& first, const HalfWorth& second) {
+  Verdict result{.value = 0.5 * (first.value + second.value),
+                 .influence = VectorXd(2 * HalfJudge::kGroups),
+                 .stretch = std::max(first.stretch, second.stretch)};
+  result.influence << 0.5 * first.influence, 0.5 * second.influence;
+  return result;
+}
+
+Estimate difference(const Verdict& one, const Verdict& other) {
+  const VectorXd influence = one.influence - other.influence;
+  const auto groups = static_cast<double>(influence.size());
+  Estimate result{.value = one.value - other.value,
+                  .standard_error = influence.stableNorm() * std::sqrt(groups / (groups - 1.0))};
+  const boost::math::students_t distribution(groups - 1.0);
+  const double width =
+      boost::math::quantile(distribution, 0.5 + 0.5 * kLevel) * result.standard_error;
+  result.lower = result.value - width;
+  result.upper = result.value + width;
+  return result;
+}
+
+Trajectory first_rows(TrajectorySource& log) {
+  log.rewind();
+  Trajectory chunk(1, 0);
+  require(log.next(chunk), "the log is empty");
+  Trajectory rows(chunk.action_size(), chunk.observation_size());
+  do {
+    rows.append(chunk, 0, std::min(chunk.steps(), kMostRows - rows.steps()));
+  } while (rows.steps() < kMostRows && log.next(chunk));
+  return rows;
+}
+
+class Tuner {
+ public:
+  Tuner(const EnvironmentSpec& spec, const FitOptions& options, const TuneOptions& tune,
+        const ProgressCallback& progress)
+      : spec_(spec), tune_(tune), progress_(progress), begin_(Clock::now()) {
+    result_.options = options;
+  }
+
+  TuneResult run(TrajectorySource& log) {
+    const Trajectory rows = first_rows(log);
+    result_.rows = rows.steps();
+    cut_out_ = log.cut_out().value_or(rows.episodes() == 1 &&
+                                      rows.end(rows.steps() - 1) == EpisodeEnd::none);
+    if (!divide(rows)) return std::move(result_);
+    try {
+      choose_kind(log);
+      for (std::size_t i = 0; i < 2; ++i) appoint_judge(i);
+      logged_ = both(halves_[0]->judge->logged(), halves_[1]->judge->logged());
+      search();
+    } catch (const TimeOver&) {
+      result_.out_of_time = true;
+    }
+    take();
+    return std::move(result_);
+  }
+
+ private:
+  /// What some work returns. Of work that was stopped there is nothing to keep.
+  template <typename Work>
+  auto unless_stopped(Work work) {
+    try {
+      auto result = work();
+      end_if_asked();
+      return result;
+    } catch (const Stopped&) {
+      end_if_asked();
+      throw;
+    }
+  }
+
+  /// Splits the rows; false if they are too few.
+  bool divide(const Trajectory& rows) {
+    Index terminated = 0;
+    for (Index k = 0; k < rows.steps(); ++k) {
+      if (rows.end(k) == EpisodeEnd::terminated) ++terminated;
+    }
+    const Trajectory none(rows.action_size(), rows.observation_size());
+    halves_.clear();
+    for (int i = 0; i < 2; ++i) halves_.push_back(std::make_unique<Half>(Half{none}));
+    const Index episodes = rows.episodes();
+    if (rows.steps() < kFewestRows || (terminated > 0 && episodes < kFewestEpisodes)) {
+      result_.reason = terminated > 0
+                           ? fmt::format(
+                                 "{} rows of {} episodes are too few to try settings on: at "
+                                 "least {} and {} are needed",
+                                 rows.steps(), episodes, kFewestRows, kFewestEpisodes)
+                           : fmt::format(
+                                 "{} rows are too few to try settings on: at least {} are "
+                                 "needed",
+                                 rows.steps(), kFewestRows);
+      return false;
+    }
+    if (episodes < kFewestEpisodes) {
+      const Index middle = middle_of(rows);
+      halves_[0]->rows.append(rows, 0, middle);
+      halves_[1]->rows.append(rows, middle, rows.steps() - middle);
+      return true;
+    }
+    // One episode to each half in turn.
+    std::size_t half = 0;
+    for (Index begin = 0; begin < rows.steps(); half = 1 - half) {
+      Index end = begin;
+      while (end + 1 < rows.steps() && rows.end(end) == EpisodeEnd::none) ++end;
+      halves_[half]->rows.append(rows, begin, end + 1 - begin);
+      Trajectory& part = halves_[half]->rows;
+      if (part.end(part.steps() - 1) == EpisodeEnd::none) part.end_episode(EpisodeEnd::truncated);
+      begin = end + 1;
+    }
+    return true;
+  }
+
+  /// The middle, or the end of an episode within a tenth of the rows from it.
+  static Index middle_of(const Trajectory& rows) {
+    const Index middle = rows.steps() / 2;
+    for (Index i = 0; i < rows.steps() / 10; ++i) {
+      if (rows.end(middle + i - 1) != EpisodeEnd::none) return middle + i;
+      if (rows.end(middle - i - 1) != EpisodeEnd::none) return middle - i;
+    }
+    return middle;
+  }
+
+  /// Predictive states or none, as learn_from_log would: what is searched, and judged by, differs.
+  void choose_kind(TrajectorySource& log) {
+    FitOptions& options = result_.options;
+    if (!options.predictive || !options.choose) return;
+    result_.choice = unless_stopped(
+        [&] { return choose_for_log(spec_, log, options, watched("kind of value", 0.0)); });
+    options.choose = false;
+    if (result_.choice && !result_.choice->predictive()) options.predictive = std::nullopt;
+  }
+
+  FitOptions for_trial(FitOptions options, std::uint64_t seed) const {
+    options.reservoir.seed += seed;
+    options.confidence = options.pessimism > 0.0;
+    options.members = 1;
+    if (options.predictive) {
+      options.members = FitOptions{}.members;  // counts for nothing, and must not be changed
+      options.predictive->averaged = 1;
+    }
+    return options;
+  }
+
+  /// Its network is no setting's: it is as given, but drawn by a seed of its own, and not small.
+  void appoint_judge(std::size_t i) {
+    FitOptions options = for_trial(result_.options, kJudgesSeed + i);
+    options.pessimism = 0.0;
+    options.confidence = false;
+    if (!options.predictive) {
+      options.sweeps = 0;
+      const auto rows = static_cast<double>(halves_[i]->rows.steps());
+      options.reservoir.units = std::min(kJudgesUnits, static_cast<Index>(kUnitsPerRow * rows));
+      options.reservoir.procedure_one = std::nullopt;
+    }
+    const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
+    // The state of predictive states before an episode's first row predicts nothing yet.
+    const Index washout = options.value.washout.value_or(cut_out_ ? kWashout : 0);
+    halves_[i]->judge.emplace(learnt.controller, halves_[i]->rows, options.value.discount,
+                              std::max<Index>(washout, options.predictive ? 1 : 0));
+  }
+
+  Learnt learn_half(std::size_t i, const FitOptions& options, const ProgressCallback& progress) {
+    TrajectoryChunks source(halves_[i]->rows, kChunk, cut_out_);
+    return unless_stopped(
+        [&] { return learn_from_log(spec_, source, options, {.progress = progress}); });
+  }
+  /// Hands progress on, and asks for the end when the time is over.
+  ProgressCallback watched(std::string what, double done) {
+    return [this, what, done](const Progress& /*report*/) {
+      // Of the time, if that is what ends it; else of the trials.
+      const Progress now{.what = what,
+                         .done = tune_.seconds ? elapsed() : done,
+                         .total = tune_.seconds.value_or(tune_.trials.value_or(0))};
+      if (progress_ && !progress_(now)) stopped_ = true;
+      over_ = over_ || (tune_.seconds && elapsed() >= *tune_.seconds);
+      return !stopped_ && !over_;
+    };
+  }
+  void end_if_asked() const {
+    if (stopped_) throw Stopped();
+    if (over_) throw TimeOver();
+  }
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  /// What the other half says of a policy that was learnt from this one.
+  HalfWorth judge(std::size_t learnt_from, const FitOptions& options,
+                  const ProgressCallback& progress) {
+    const Learnt learnt = learn_half(learnt_from, for_trial(options, learnt_from), progress);
+    const Half& other = *halves_[1 - learnt_from];
+    MatrixXd actions = other.rows.actions();
+    ActionSearch search(learnt.controller);
+    VectorXd state = VectorXd::Zero(learnt.controller.reservoir->units());
+    TrajectoryChunks source(other.rows, kChunk, cut_out_);
+    for_each_transition(search, source, Random(options.reservoir.seed), Purpose::policy, state,
+                        [&](Transition& transition) {
+                          if (transition.row % 256 == 0) progress({});
+                          if (stopped_ || over_ || transition.terminated()) return;
+                          actions.col(transition.row) = transition.greedy().action;
+                        });
+    end_if_asked();
+    return other.judge->worth(actions);
+  }
+
+  bool may_try() const { return !tune_.trials || std::ssize(result_.trials) < *tune_.trials; }
+
+  /// Tries settings; false, and nothing, if there have been trials enough.
+  bool try_settings(const std::string& settings, const FitOptions& options,
+                    const Changes& changes = {}) {
+    if (!may_try()) {
+      result_.out_of_time = true;
+      return false;
+    }
+    over_ = over_ || (tune_.seconds && elapsed() >= *tune_.seconds);
+    end_if_asked();
+    TuneTrial trial{.settings = settings, .options = options};
+    const double begun = elapsed();
+    const auto progress =
+        watched(fmt::format("setting {}: {}", result_.trials.size() + 1, settings),
+                static_cast<double>(result_.trials.size()));
+    Verdict verdict;
+    try {
+      verdict = both(judge(0, options, progress), judge(1, options, progress));
+      require(std::isfinite(verdict.value) && verdict.influence.allFinite(),
+              "what it is worth is not finite");
+      trial.difference = difference(verdict, logged_);
+      trial.gain = difference(verdict, verdicts_.empty() ? verdict : verdicts_.front());
+      trial.stretch = verdict.stretch / logged_.stretch;
+    } catch (const Error& error) {
+      // What was given must do; of other settings it is worth knowing that they do not.
+      if (verdicts_.empty()) throw;
+      trial.failed = error.what();
+    }
+    trial.seconds = elapsed() - begun;
+    verdicts_.push_back(std::move(verdict));
+    changes_.push_back(changes);
+    result_.trials.push_back(std::move(trial));
+    return true;
+  }
+
+  bool is_fixed(const char* name) const {
+    return std::find(tune_.fixed.begin(), tune_.fixed.end(), name) != tune_.fixed.end();
+  }
+  /// Whether the log is enough to tell settings apart.
+  static bool within_reach(const TuneTrial& trial) {
+    return trial.failed.empty() && trial.stretch <= kMostStretch && trial.difference.upper >= 0.0;
+  }
+  double lower_bound(const TuneTrial& trial) const {
+    return trial.gain.value - tune_.margin * trial.gain.standard_error;
+  }
+
+  void search() {
+    if (!try_settings("as given", result_.options)) return;
+    if (!within_reach(result_.trials.front())) {
+      if (!is_fixed("pessimism")) hold_back();
+      return;
+    }
+    if (!try_other_kind()) return;
+    const std::vector<Dial> dials = dials_of(result_.options, spec_.actions, tune_.fixed);
+    std::set<Changes> tried = {{}};
+    const auto try_changes = [&](const Changes& changes) {
+      if (!tried.insert(changes).second) return true;
+      return try_settings(flags_of(changes), changed(result_.options, dials, changes), changes);
+    };
+    for (const Changes& changes : first_changes(result_.options, dials)) {
+      if (!try_changes(changes)) return;
+    }
+    // Around the best, until nothing near it is better.
+    for (std::size_t best = best_trial(), last = verdicts_.size(); best != last;) {
+      last = best;
+      for (const Changes& changes : neighbours(result_.options, dials, changes_[best])) {
+        if (!try_changes(changes)) return;
+      }
+      best = best_trial();
+    }
+  }
+
+  /// The other kind of value, unless it was far behind when the kind was chosen. Returns as
+  /// try_settings.
+  bool try_other_kind() {
+    if (!result_.choice || is_fixed("predictive")) return true;
+    const double one = result_.choice->predictive_unexplained;
+    const double other = result_.choice->direct_unexplained;
+    if (std::max(one, other) > kClear * std::min(one, other)) return true;
+    FitOptions options = result_.options;
+    if (options.predictive) {
+      options.predictive = std::nullopt;
+      return try_settings("--preset direct", options);
+    }
+    options.predictive = PredictiveOptions{};
+    return try_settings("--preset predictive --choose=false", options);
+  }
+
+  void hold_back() {
+    for (const double factor : kPessimism) {
+      if (factor <= result_.options.pessimism) continue;
+      FitOptions options = result_.options;
+      options.pessimism = factor;
+      options.confidence = true;
+      if (!try_settings(fmt::format("--pessimism {}", factor), options)) return;
+    }
+  }
+
+  std::size_t best_trial() const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
+      const TuneTrial& trial = result_.trials[i];
+      if (!within_reach(trial) || lower_bound(trial) <= 0.0) continue;
+      if (best == 0 || lower_bound(trial) > lower_bound(result_.trials[best])) best = i;
+    }
+    return best;
+  }
+
+  void take() {
+    if (result_.trials.empty()) {
+      result_.reason =
+          fmt::format("{} s were too short to try anything: what was given is taken as it is",
+                      tune_.seconds.value_or(0.0));
+      return;
+    }
+    const TuneTrial& given = result_.trials.front();
+    if (within_reach(given)) {
+      take_best();
+    } else if (is_fixed("pessimism")) {
+      result_.reason = apart(given) + "; pessimism was not to be changed";
+    } else {
+      take_pessimism();
+    }
+    result_.options = result_.trials[result_.taken].options;
+  }
+
+  void take_best() {
+    result_.taken = best_trial();
+    const TuneTrial& taken = result_.trials[result_.taken];
+    if (result_.taken == 0) {
+      result_.reason =
+          result_.trials.size() == 1
+              ? "nothing else was tried"
+              : fmt::format("nothing was better by more than {} standard errors", tune_.margin);
+      return;
+    }
+    result_.reason = fmt::format("better than as given by {:.3g} ± {:.2g}", taken.gain.value,
+                                 taken.gain.standard_error);
+  }
+
+  /// What is most surely not below what was logged, of what stays within the log; or else the most.
+  void take_pessimism() {
+    const auto bound = [&](const TuneTrial& trial) {
+      return trial.difference.value - tune_.margin * trial.difference.standard_error;
+    };
+    bool stays = false;
+    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
+      const TuneTrial& trial = result_.trials[i];
+      if (!trial.failed.empty()) continue;
+      const bool within = trial.stretch <= kWithinTheLog;
+      if (stays && (!within || bound(trial) <= bound(result_.trials[result_.taken]))) continue;
+      stays = stays || within;
+      result_.taken = i;
+    }
+    const std::string why = apart(result_.trials.front());
+    if (stays) {
+      result_.reason = why + "; of what stays within the log, this is most surely no worse";
+    } else if (result_.taken > 0) {
+      result_.reason = why + "; the most pessimism that was tried stays closest to what was logged";
+    } else {
+      result_.reason = why + "; no more could be tried: do not trust this controller";
+    }
+  }
+
+  static std::string apart(const TuneTrial& trial) {
+    return trial.stretch > kMostStretch
+               ? fmt::format(
+                     "as given it leads to what the log hardly has (a stretch of {:.3g}, "
+                     "more than {})",
+                     trial.stretch, kMostStretch)
+               : "as given it is worse than what was logged";
+  }
+
+  const EnvironmentSpec& spec_;
+  const TuneOptions& tune_;
+  const ProgressCallback& progress_;
+  const Clock::time_point begin_;
+  std::vector<std::unique_ptr<Half>> halves_;  // judges hold on to their rows
+  bool cut_out_ = false;
+  Verdict logged_;
+  std::vector<Verdict> verdicts_;  // of each trial
+  std::vector<Changes> changes_;
+  bool stopped_ = false, over_ = false;
+  TuneResult result_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& tunable_settings() {
+  static const std::vector<std::string> names = {"predictive",   "operator_norm", "smoothing",
+                                                 "slowest_leak", "bias_scaling",  "ridge",
+                                                 "units",        "pessimism"};
+  return names;
+}
+
+void TuneOptions::validate() const {
+  if (seconds) {
+    require(*seconds > 0.0 && std::isfinite(*seconds), "seconds = {}: must be positive and finite",
+            *seconds);
+  }
+  require(!trials || *trials >= 1, "trials = {}: must be at least 1", trials.value_or(1));
+  require(margin >= 0.0 && std::isfinite(margin), "margin = {}: must be finite and not negative",
+          margin);
+  for (const std::string& name : fixed) {
+    const std::vector<std::string>& names = tunable_settings();
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw Error("fixed: " + missing_name("setting", name, names));
+    }
+  }
+}
+
+TuneResult tune_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
+                    const TuneOptions& tune, const ProgressCallback& progress) {
+  tune.validate();
+  options.validate();
+  return Tuner(spec, options, tune, progress).run(log);
+}
+
+TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const FitOptions& options,
+                    const TuneOptions& tune, const ProgressCallback& progress) {
+  TrajectoryChunks source(log);
+  return tune_log(spec, source, options, tune, progress);
+}
+
+}  // namespace waggle
