@@ -136,5 +136,18 @@ TEST(ActionEffectOf, ChoicesAreNoNumbers) {
   EXPECT_EQ(measure_action_effect(rows).same_row, 0.0) << "nothing to explain";
 }
 
+TEST(ActionEffect, DoesNotReachIntoTheNextEpisode) {
+  std::vector<SurveyedRow> rows = random_rows(3000);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    rows[k].begins = k % 3 == 0;
+    rows[k].acts = k % 3 != 2 || k % 2 == 0;  // cut off, or terminated
+    if (!rows[k].begins) rows[k].reward = 2.0 * rows[k - 1].actions[0] + 0.1 * rows[k].reward;
+  }
+  // What an episode begins with no action has brought about: with it, half would be explained.
+  const ActionEffect effect = measure_action_effect(rows);
+  EXPECT_GT(effect.row_before, 0.99);
+  EXPECT_LT(effect.same_row, 0.01);
+}
+
 }  // namespace
 }  // namespace waggle
