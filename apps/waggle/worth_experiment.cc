@@ -21,7 +21,7 @@ const char* const kControllers[] = {"lstd", "lspi", "bad"};
 constexpr double kRemainder = 2e-3;  // of a return's weight that may lie beyond a take-over
 constexpr Index kPause = 100;        // steps of the logged policy between two, which forget them
 constexpr Index kTakeOvers = 1'000;
-constexpr Index kUnits = 60;  // few, so that hundreds of seeds take minutes
+constexpr Index kUnits = 100;  // few, so that hundreds of seeds take minutes
 
 struct Problem {
   std::string name;

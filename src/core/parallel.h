@@ -26,7 +26,7 @@ class ThreadLimit {
   ThreadLimit& operator=(const ThreadLimit&) = delete;
 
  private:
-  int before_;
+  [[maybe_unused]] int before_;  // in a browser there is nothing to limit
 };
 
 /// Some work on a thread of its own, if there may be one beside this; else it is done at once. What

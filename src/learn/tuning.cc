@@ -187,8 +187,8 @@ class Tuner {
   void choose_kind(TrajectorySource& log) {
     FitOptions& options = result_.options;
     if (!options.predictive || !options.choose) return;
-    result_.choice = unless_stopped(
-        [&] { return choose_for_log(spec_, log, options, watched("kind of value", 0.0)); });
+    const LearnWith with{.progress = watched("kind of value", 0.0)};
+    result_.choice = unless_stopped([&] { return choose_for_log(spec_, log, options, with); });
     options.choose = false;
     if (result_.choice && !result_.choice->predictive()) options.predictive = std::nullopt;
   }
