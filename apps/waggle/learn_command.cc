@@ -27,7 +27,7 @@
 #include "environments.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
-#include "log_flags.h"
+#include "log_columns_flags.h"
 #include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
@@ -47,19 +47,8 @@ struct LearnCommand {
   ConfigFile config;
   OptionFlags flags;
   std::vector<std::string> logs;
-  std::string reward;
-  std::vector<std::string> actions;
-  std::vector<std::string> observe;
-  std::vector<std::string> labelled;
-  std::vector<std::string> ignore;
+  LogColumnsFlags columns;
   std::string missing{name_of(LogOptions().missing)};
-  bool observe_nothing = false;
-  std::vector<double> action_bounds;
-  std::vector<std::string> choices;
-  bool discrete = false;
-  bool continuous = false;
-  bool no_reward_input = false;
-  LogFlags reading;
   std::string preset = presets::all().front().name;
   const CLI::Option* given_preset = nullptr;  // whether it was
   std::string tune = "off";
@@ -77,31 +66,10 @@ struct LearnCommand {
 };
 
 LogOptions LearnCommand::log_options(Index washout) const {
-  require(!(discrete && continuous), "--discrete and --continuous exclude each other");
-  require(!(observe_nothing && !observe.empty()),
-          "--observe and --observe-nothing exclude each other");
-  LogOptions options;
-  options.reward = reward;
-  options.actions = actions;
-  if (!observe.empty() || observe_nothing) options.observations = observe;
-  options.labelled = labelled;
-  options.ignore = ignore;
+  LogOptions options = columns.options();
   require(missing == "refuse" || missing == "hold", "--missing {}: must be refuse or hold",
           shown(missing));
   if (missing == "hold") options.missing = LogOptions::Missing::hold;
-  reading.apply(options);
-  options.reward_is_input = !no_reward_input;
-  if (discrete) options.action_kind = LogOptions::ActionKind::discrete;
-  if (continuous) options.action_kind = LogOptions::ActionKind::continuous;
-  options.choices = choices;
-  require(
-      action_bounds.size() % 2 == 0,
-      "--action-bounds: {} numbers, must be a lower and an upper one, or a pair for each action",
-      action_bounds.size());
-  for (std::size_t i = 0; i < action_bounds.size(); i += 2) {
-    options.lower.push_back(action_bounds[i]);
-    options.upper.push_back(action_bounds[i + 1]);
-  }
   options.minimum_rows = washout + 2;
   return options;
 }
@@ -140,23 +108,23 @@ std::optional<TuneOptions> LearnCommand::tuning(const toml::table& given) const 
 ordered_json LearnCommand::configuration(const FitOptions& options) const {
   ordered_json all;
   all["logs"] = logs;
-  all["reward"] = reward;
-  all["action"] = actions;
-  if (!observe.empty()) all["observe"] = observe;
-  if (!labelled.empty()) all["labelled"] = labelled;
-  all["observe-nothing"] = observe_nothing;
-  all["no-reward-input"] = no_reward_input;
-  if (!action_bounds.empty()) all["action-bounds"] = action_bounds;
-  if (!choices.empty()) all["choices"] = choices;
-  all["discrete"] = discrete;
-  all["continuous"] = continuous;
-  if (!ignore.empty()) all["ignore"] = ignore;
+  all["reward"] = columns.reward;
+  all["action"] = columns.actions;
+  if (!columns.observe.empty()) all["observe"] = columns.observe;
+  if (!columns.labelled.empty()) all["labelled"] = columns.labelled;
+  all["observe-nothing"] = columns.observe_nothing;
+  all["no-reward-input"] = columns.no_reward_input;
+  if (!columns.action_bounds.empty()) all["action-bounds"] = columns.action_bounds;
+  if (!columns.choices.empty()) all["choices"] = columns.choices;
+  all["discrete"] = columns.discrete;
+  all["continuous"] = columns.continuous;
+  if (!columns.ignore.empty()) all["ignore"] = columns.ignore;
   all["missing"] = missing;
-  all["reward-next"] = reading.reward_next;
-  all["episode"] = reading.episode;
-  all["terminated"] = reading.terminated;
-  all["truncated"] = reading.truncated;
-  if (!reading.time.empty()) all["time"] = reading.time;
+  all["reward-next"] = columns.reading.reward_next;
+  all["episode"] = columns.reading.episode;
+  all["terminated"] = columns.reading.terminated;
+  all["truncated"] = columns.reading.truncated;
+  if (!columns.reading.time.empty()) all["time"] = columns.reading.time;
   all["preset"] = preset;
   all["tune"] = tune;
   all["seed"] = std::to_string(seed);  // TOML's whole numbers end at 2⁶³
@@ -369,40 +337,12 @@ void add_learn(CLI::App& app) {
                    "CSV (- is the standard input), NumPy (.npy, .npz) or Minari (.hdf5) files; "
                    "patterns in quotes")
       ->required();
-  command->add_option("--reward", options->reward, "column of the reward")->required();
-  take_list(
-      command->add_option("--action", options->actions, "column of the action, or several: a,b"))
-      ->required()
-      ->delimiter(',');
-  take_list(command->add_option("--observe", options->observe,
-                                "columns observed: a,b. Not given: all that are nothing else"))
-      ->delimiter(',');
-  take_list(command->add_option("--labelled", options->labelled,
-                                "columns observed whose numbers are labels; text always is"))
-      ->delimiter(',');
-  take_list(command->add_option("--ignore", options->ignore, "columns to leave out: a,b"))
-      ->delimiter(',');
+  options->columns.add(*command);
   command
       ->add_option("--missing", options->missing,
                    "what to make of observations that are missing: refuse, or hold the last value "
                    "and observe that it is missing")
       ->capture_default_str();
-  command->add_flag("--observe-nothing", options->observe_nothing,
-                    "the reward is all there is to see");
-  take_list(command->add_option(
-                "--action-bounds", options->action_bounds,
-                "lower,upper for all actions, or a pair for each. Not given: those of the log"))
-      ->delimiter(',');
-  take_list(command->add_option("--choices", options->choices,
-                                "the choices of a discrete action in their order: off,on. Not "
-                                "given: those of the log"))
-      ->delimiter(',');
-  command->add_flag("--discrete", options->discrete, "the action is a choice, though numeric");
-  command->add_flag("--continuous", options->continuous,
-                    "the action is a quantity, though of whole numbers");
-  command->add_flag("--no-reward-input", options->no_reward_input,
-                    "the controller will not see the reward while it acts");
-  options->reading.add(*command);
   options->given_preset = command
                               ->add_option("--preset", options->preset,
                                            "what the options below start from: " + preset_list())
