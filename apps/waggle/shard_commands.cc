@@ -256,8 +256,9 @@ void SolveCommand::run() const {
                                                 : fmt::format("; the weights changed by {:.2g}",
                                                               fit.sweeps.back().weight_change);
   print(learnt_table(model) +
-        table_line("round", fmt::format("{}, {} sweeps made{}", name_of(before.stage),
-                                        fit.sweeps.size(), change)) +
+        table_line("round",
+                   fmt::format("{}, {} sweep{} made{}", name_of(before.stage), fit.sweeps.size(),
+                               fit.sweeps.size() == 1 ? "" : "s", change)) +
         (done ? fmt::format("done: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n",
                             out.string(), out.string())
               : fmt::format("next: waggle stats PART --like {} --after {} -o PART.safetensors\n",
