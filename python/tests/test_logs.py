@@ -185,7 +185,7 @@ def test_episodes_and_bounds():
         ({"move": np.ones(599)}, {}, "column 'move' has 599 rows"),
         ({"move": np.ones((600, 2, 2))}, {}, "an array of 3 dimensions"),
         ({"nectar": np.ones(600)}, {}, "the reward 'nectar' is 1 in every row"),
-        ({"when": np.array(["2020-01-01"] * 600, "datetime64[D]")}, {}, "must be numbers or text"),
+        ({"when": np.datetime64("2020-01-01") + np.arange(600)}, {}, "if it is the time"),
         ({"z": np.ones(600, complex)}, {}, "must be numbers or text"),
         ({}, {"bounds": (1, -1)}, r"\[1, -1\]"),
         ({}, {"bounds": 3}, "bounds = 3: must be a pair"),

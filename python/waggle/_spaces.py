@@ -162,7 +162,9 @@ def by_name(observation: Mapping[str, Any], names: list[str]) -> np.ndarray:
         may_miss = f"{name}=missing" in names
         if name in observation or may_miss:
             number = observation.get(name)
-            numbers[i] = np.nan if number is None and may_miss else float(number)
+            if number is None and not may_miss:
+                raise Error(f"{name} is None: must be a number, since it never was missing")
+            numbers[i] = np.nan if number is None else float(number)
         elif name.endswith("=missing") and name.removesuffix("=missing") in names:
             continue  # the controller finds out by itself
         elif places:

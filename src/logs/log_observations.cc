@@ -31,6 +31,12 @@ bool before(const std::string& a, const std::string& b) {
   return key(a) < key(b);
 }
 
+/// What to do about a column of texts such as this one that are no labels.
+std::string leave_out(const std::string& text) {
+  return parse_time(text) ? "if it is the time, give it as --time, else --ignore it"
+                          : "to leave it out: --ignore";
+}
+
 }  // namespace
 
 LogObservations::LogObservations(const LogOptions& options, const LogNames& names)
@@ -118,10 +124,8 @@ void LogObservations::survey_label(const Table& row, std::size_t at, Column& col
   if (std::find(labels.begin(), labels.end(), found) != labels.end()) return;
   labels.push_back(std::move(found));
   if (labels.size() <= kLabelLimit) return;
-  throw Error(
-      fmt::format("{}: more than {} different labels with this one; to leave this column out: "
-                  "--ignore",
-                  row.cell_name(at), kLabelLimit));
+  throw Error(fmt::format("{}: more than {} different labels with this one; {}", row.cell_name(at),
+                          kLabelLimit, leave_out(labels[0])));
 }
 
 void LogObservations::settle() {
@@ -136,10 +140,7 @@ void LogObservations::settle() {
     if (!column.given) {
       require(column.any || std::ssize(column.labels) < surveyed_,
               "the column {} has text ({}), another in every row: labels would come again; {}",
-              shown(column.name), shown(column.labels[0]),
-              parse_time(column.labels[0])
-                  ? "if it is the time, give it as --time, else --ignore it"
-                  : "to leave it out: --ignore");
+              shown(column.name), shown(column.labels[0]), leave_out(column.labels[0]));
       // What came before the first text was missing.
       if (column.may_miss &&
           std::find(column.labels.begin(), column.labels.end(), kMissing) == column.labels.end()) {

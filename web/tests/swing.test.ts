@@ -161,9 +161,12 @@ describe('a visitor', () => {
     const {page, complaints} = await open(browser, cart);
     await learnt(page);
     await page.locator('#tab-pole').press('ArrowRight');
+    expect(await page.locator('#panel-log').isVisible()).toBe(true);
+    await page.locator('#tab-log').press('ArrowRight');
     expect(await page.locator('#panel-bee').isVisible()).toBe(true);
     await page.waitForFunction(() => document.body.dataset['flight'] !== undefined);
     await page.locator('#tab-bee').press('ArrowLeft');
+    await page.locator('#tab-log').press('ArrowLeft');
     expect(await page.locator('#panel-pole').isVisible()).toBe(true);
     expect(await said(page, 'state')).toBe('acting');
     await upright(page, 1);
