@@ -228,7 +228,7 @@ class Tuner {
         [&] { return learn_from_log(spec_, source, options, {.progress = progress}); });
   }
   /// Hands progress on, and asks for the end when the time is over.
-  ProgressCallback watched(std::string what, double done) {
+  ProgressCallback watched(const std::string& what, double done) {
     return [this, what, done](const Progress& /*report*/) {
       // Of the time, if that is what ends it; else of the trials.
       const Progress now{.what = what,
