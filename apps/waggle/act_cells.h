@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+/// What stands in the lines that `waggle act` reads, value by value. All throw Error, naming what
+/// it is, for what cannot be.
+namespace waggle::app {
+
+/// A finite number.
+double number(const nlohmann::json& json, const std::string& name);
+double number(const std::string& cell, const std::string& name);
+
+/// What a sensor says: NaN and infinity, too, which are for the guard.
+double reading(const nlohmann::json& json, const std::string& name);
+double reading(const std::string& cell, const std::string& name);
+
+/// Whether a cell is empty, or a word for nothing.
+bool is_nothing(const std::string& cell);
+
+/// Puts quotes around what some programs write for numbers that JSON has none for.
+std::string with_quoted_words(const std::string& line);
+
+/// A label that is a number is the same however it is written.
+bool same_label(const std::string& a, const std::string& b);
+std::string label_in(const nlohmann::json& json, const std::string& name);
+
+/// The cells of a line of CSV.
+std::vector<std::string> split(const std::string& line);
+
+}  // namespace waggle::app
