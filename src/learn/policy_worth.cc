@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include <boost/math/distributions/students_t.hpp>
-
 #include "core/check.h"
 #include "core/memory.h"
+#include "learn/interval.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -32,17 +31,11 @@ Index stretch_of(double discount) {
   return std::clamp<Index>(static_cast<Index>(5.0 / (1.0 - discount)), 100, 10'000);
 }
 
-Estimate interval(double value, const VectorXd& without, double level) {
+Estimate jackknife(double value, const VectorXd& without, double level) {
   const auto groups = static_cast<double>(without.size());
   // Squares of rewards of 1e-170 are 0.
   const double spread = VectorXd(without.array() - without.mean()).stableNorm();
-  Estimate result{.value = value, .standard_error = spread * std::sqrt((groups - 1.0) / groups)};
-  const boost::math::students_t distribution(groups - 1.0);
-  const double width =
-      boost::math::quantile(distribution, 0.5 + 0.5 * level) * result.standard_error;
-  result.lower = value - width;
-  result.upper = value + width;
-  return result;
+  return interval(value, spread * std::sqrt((groups - 1.0) / groups), groups, level);
 }
 
 }  // namespace
@@ -278,9 +271,9 @@ void WorthEstimate::estimate(PolicyWorth& result) const {
     learnt[i] = without[static_cast<std::size_t>(i)].learnt;
     logged[i] = without[static_cast<std::size_t>(i)].logged;
   }
-  result.learnt = interval(all.learnt, learnt, options_.level);
-  result.logged = interval(all.logged, logged, options_.level);
-  result.difference = interval(all.learnt - all.logged, learnt - logged, options_.level);
+  result.learnt = jackknife(all.learnt, learnt, options_.level);
+  result.logged = jackknife(all.logged, logged, options_.level);
+  result.difference = jackknife(all.learnt - all.logged, learnt - logged, options_.level);
 }
 
 PolicyWorth WorthEstimate::solve() {

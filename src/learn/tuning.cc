@@ -4,15 +4,16 @@
 #include <memory>
 #include <set>
 
-#include <boost/math/distributions/students_t.hpp>
-
 #include <waggle/tuning.h>
 
 #include "control/transitions.h"
 #include "core/check.h"
 #include "core/text.h"
+#include "learn/first_look.h"
 #include "learn/half_judge.h"
+#include "learn/interval.h"
 #include "learn/log_choice.h"
+#include "learn/log_halves.h"
 #include "learn/tuning_settings.h"
 
 namespace waggle {
@@ -24,10 +25,6 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kMostRows = 10'000;
-constexpr Index kFewestRows = 600;
-constexpr Index kFewestEpisodes = 20;
-constexpr Index kWashout =
-    30;  // rows of a record that is cut out of a running process, as learner's
 constexpr Index kChunk = 4096;
 constexpr double kLevel = 0.9;
 // Of what was learnt without pessimism. On logs of π_0 of the paper's two problems, with and
@@ -71,25 +68,8 @@ Verdict both(const HalfWorth& first, const HalfWorth& second) {
 Estimate difference(const Verdict& one, const Verdict& other) {
   const VectorXd influence = one.influence - other.influence;
   const auto groups = static_cast<double>(influence.size());
-  Estimate result{.value = one.value - other.value,
-                  .standard_error = influence.stableNorm() * std::sqrt(groups / (groups - 1.0))};
-  const boost::math::students_t distribution(groups - 1.0);
-  const double width =
-      boost::math::quantile(distribution, 0.5 + 0.5 * kLevel) * result.standard_error;
-  result.lower = result.value - width;
-  result.upper = result.value + width;
-  return result;
-}
-
-Trajectory first_rows(TrajectorySource& log) {
-  log.rewind();
-  Trajectory chunk(1, 0);
-  require(log.next(chunk), "the log is empty");
-  Trajectory rows(chunk.action_size(), chunk.observation_size());
-  do {
-    rows.append(chunk, 0, std::min(chunk.steps(), kMostRows - rows.steps()));
-  } while (rows.steps() < kMostRows && log.next(chunk));
-  return rows;
+  return interval(one.value - other.value,
+                  influence.stableNorm() * std::sqrt(groups / (groups - 1.0)), groups, kLevel);
 }
 
 class Tuner {
@@ -101,11 +81,15 @@ class Tuner {
   }
 
   TuneResult run(TrajectorySource& log) {
-    const Trajectory rows = first_rows(log);
+    const Trajectory rows = first_rows(log, kMostRows);
     result_.rows = rows.steps();
     cut_out_ = log.cut_out().value_or(rows.episodes() == 1 &&
                                       rows.end(rows.steps() - 1) == EpisodeEnd::none);
-    if (!divide(rows)) return std::move(result_);
+    result_.reason = too_few_for_halves(rows);
+    if (!result_.reason.empty()) return std::move(result_);
+    for (Trajectory& half : halves_of(rows)) {
+      halves_.push_back(std::make_unique<Half>(Half{std::move(half)}));
+    }
     try {
       choose_kind(log);
       for (std::size_t i = 0; i < 2; ++i) appoint_judge(i);
@@ -130,57 +114,6 @@ class Tuner {
       end_if_asked();
       throw;
     }
-  }
-
-  /// Splits the rows; false if they are too few.
-  bool divide(const Trajectory& rows) {
-    Index terminated = 0;
-    for (Index k = 0; k < rows.steps(); ++k) {
-      if (rows.end(k) == EpisodeEnd::terminated) ++terminated;
-    }
-    const Trajectory none(rows.action_size(), rows.observation_size());
-    halves_.clear();
-    for (int i = 0; i < 2; ++i) halves_.push_back(std::make_unique<Half>(Half{none}));
-    const Index episodes = rows.episodes();
-    if (rows.steps() < kFewestRows || (terminated > 0 && episodes < kFewestEpisodes)) {
-      result_.reason = terminated > 0
-                           ? fmt::format(
-                                 "{} rows of {} episodes are too few to try settings on: at "
-                                 "least {} and {} are needed",
-                                 rows.steps(), episodes, kFewestRows, kFewestEpisodes)
-                           : fmt::format(
-                                 "{} rows are too few to try settings on: at least {} are "
-                                 "needed",
-                                 rows.steps(), kFewestRows);
-      return false;
-    }
-    if (episodes < kFewestEpisodes) {
-      const Index middle = middle_of(rows);
-      halves_[0]->rows.append(rows, 0, middle);
-      halves_[1]->rows.append(rows, middle, rows.steps() - middle);
-      return true;
-    }
-    // One episode to each half in turn.
-    std::size_t half = 0;
-    for (Index begin = 0; begin < rows.steps(); half = 1 - half) {
-      Index end = begin;
-      while (end + 1 < rows.steps() && rows.end(end) == EpisodeEnd::none) ++end;
-      halves_[half]->rows.append(rows, begin, end + 1 - begin);
-      Trajectory& part = halves_[half]->rows;
-      if (part.end(part.steps() - 1) == EpisodeEnd::none) part.end_episode(EpisodeEnd::truncated);
-      begin = end + 1;
-    }
-    return true;
-  }
-
-  /// The middle, or the end of an episode within a tenth of the rows from it.
-  static Index middle_of(const Trajectory& rows) {
-    const Index middle = rows.steps() / 2;
-    for (Index i = 0; i < rows.steps() / 10; ++i) {
-      if (rows.end(middle + i - 1) != EpisodeEnd::none) return middle + i;
-      if (rows.end(middle - i - 1) != EpisodeEnd::none) return middle - i;
-    }
-    return middle;
   }
 
   /// Predictive states or none, as learn_from_log would: what is searched, and judged by, differs.
@@ -217,7 +150,7 @@ class Tuner {
     }
     const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
     // The state of predictive states before an episode's first row predicts nothing yet.
-    const Index washout = options.value.washout.value_or(cut_out_ ? kWashout : 0);
+    const Index washout = options.value.washout.value_or(cut_out_ ? kCutOutWashout : 0);
     halves_[i]->judge.emplace(learnt.controller, halves_[i]->rows, options.value.discount,
                               std::max<Index>(washout, options.predictive ? 1 : 0));
   }
