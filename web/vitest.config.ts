@@ -9,10 +9,10 @@ if (!existsSync(chromium)) {
   process.exit(0);
 }
 
-// A browser takes its time, and two at once take more; on a busy machine it may miss a beat once.
+// A browser takes its time, and two at once take more; on a busy machine it may miss a beat or two.
 export default defineConfig({
   test: {
-    include: ['tests/**/*.test.ts'], fileParallelism: false, retry: 1,
+    include: ['tests/**/*.test.ts'], fileParallelism: false, retry: 2,
     testTimeout: 240_000, hookTimeout: 120_000, expect: {poll: {timeout: 30_000}},
   },
 });

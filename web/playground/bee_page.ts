@@ -49,7 +49,7 @@ export class BeePage {
   private work = Promise.resolve();    // what was asked of the core, one after the other
   private story = 0;                   // the opening goes on while this stays the same
   private lastChart = 0;
-  private changing = 0;                // a timer: sliders are heard when they rest
+  private changing = 0;                // a timer: sliders are heard when they rest; 0 when all were
   private newWorld = false;            // and whether they have changed the world
 
   /** `standard` are the settings to start over with. */
@@ -105,20 +105,17 @@ export class BeePage {
     element('keep-learning', HTMLButtonElement).disabled = !this.core.live;
   }
 
+  /** Without a click: a random flight, one solve, and what it was good for. */
   private begin(): void {
+    const story = ++this.story;
     this.later(async () => {
       await this.open();
       await this.fill();
+      void whenSeen(1000 * OPENING_SECONDS).then(() => {
+        if (story === this.story) this.learnThenFly();
+      });
     });
     this.setPlaying(true);
-    void this.tellStory();
-  }
-
-  /** Without a click: a random flight, one solve, and what it was good for. */
-  private async tellStory(): Promise<void> {
-    const story = ++this.story;
-    await whenSeen(1000 * OPENING_SECONDS);
-    if (story === this.story) this.learnThenFly();
   }
 
   private button(id: string, pressed: () => void): void {
@@ -216,11 +213,19 @@ export class BeePage {
     ++this.story;
     clearTimeout(this.changing);
     this.newWorld ||= name === 'omega' || name === 'c';
-    this.changing = window.setTimeout(() => {
+    const change = this.changing = window.setTimeout(() => {
       const newWorld = this.newWorld;
       this.newWorld = false;
-      this.later(() => this.relearn(newWorld));
+      this.later(async () => {
+        try {
+          await this.relearn(newWorld);
+        } finally {
+          if (this.changing === change) this.changing = 0;
+          this.setBusy(false);
+        }
+      });
     }, SETTLE_MILLISECONDS);
+    this.setBusy(false);
   }
 
   /** Learns again by the sliders, in a new world if that has changed, and goes on as before. */
@@ -249,9 +254,9 @@ export class BeePage {
     this.showPhase();
   }
 
-  private setBusy(busy: boolean): void {
-    this.busy = busy;
-    element('panel-bee', HTMLElement).classList.toggle('busy', busy);
+  private setBusy(learning: boolean): void {
+    this.busy = learning || this.changing !== 0;
+    element('panel-bee', HTMLElement).classList.toggle('busy', this.busy);
     this.showPhase();
   }
 

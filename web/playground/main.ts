@@ -14,7 +14,7 @@ import type {Settings} from './settings';
 import {SwingPage} from './swing_page';
 import {WorkerClient} from './worker_client';
 
-const CONNECT_MILLISECONDS = 10_000;
+const CONNECT_MILLISECONDS = 20_000;
 const SILENT = 'The core has not answered for 20 seconds. Another one was started, and begins again.';
 const THEMES = ['auto', 'light', 'dark'] as const;
 
@@ -105,30 +105,33 @@ async function main(): Promise<void> {
   const standard = defaults(reducedMotion());
   const {settings, notes} = readSettings(location.hash, standard);
   note(notes);
-  const connected = await connect();
-  const core = typeof connected === 'string' ? recorded(connected) : connected;
   const keep = () =>
     history.replaceState(null, '', writeSettings(settings, standard) || location.pathname + location.search);
-  const pages = {
-    bee: new BeePage(core, settings, standard, keep),
-    market: new MarketPage(core, settings, keep),
-    pole: new SwingPage(settings, standard, keep, core.live ? null : recording.swings),
-    log: new LogPage(settings, keep, core.live),
-  };
-  if (typeof connected !== 'string') {
-    watchOver(connected, (other) => {
-      pages.bee.replaceCore(other);
-      pages.market.replaceCore(other);
-    });
-  }
+  // Tabs and theme can be chosen before the core is there, which may take a while; all else waits for it.
+  let pages: {bee: BeePage; market: MarketPage; pole: SwingPage; log: LogPage} | null = null;
   setUpTheme(settings, () => {
     keep();
-    for (const page of Object.values(pages)) page.redraw();
+    for (const page of Object.values(pages ?? {})) page.redraw();
   });
   setUpTabs(settings, () => {
     keep();
-    pages[settings.tab].start();
+    pages?.[settings.tab].start();
   });
+  const connected = await connect();
+  const core = typeof connected === 'string' ? recorded(connected) : connected;
+  const bee = new BeePage(core, settings, standard, keep);
+  const market = new MarketPage(core, settings, keep);
+  const pole = new SwingPage(settings, standard, keep, core.live ? null : recording.swings);
+  const log = new LogPage(settings, keep, core.live);
+  pages = {bee, market, pole, log};
+  if (typeof connected !== 'string') {
+    watchOver(connected, (other) => {
+      bee.replaceCore(other);
+      market.replaceCore(other);
+    });
+  }
+  for (const tab of TABS) element(`panel-${tab}`, HTMLElement).inert = false;
+  pages[settings.tab].start();
   // The same page with another address: begin again.
   addEventListener('hashchange', () => location.reload());
 }

@@ -28,6 +28,7 @@ export async function open(
   options: {
     width?: number; height?: number; theme?: 'light' | 'dark'; still?: boolean;
     before?: (page: Page) => Promise<void>;
+    early?: boolean;  // before the page can be used
   } = {},
 ): Promise<Watched> {
   const page = await browser.newPage({
@@ -47,6 +48,7 @@ export async function open(
   });
   await options.before?.(page);
   await page.goto(address);
+  if (!options.early) await page.waitForFunction(() => !document.querySelector('[inert]'), null, {polling: 50, timeout: 60_000});
   return {page, complaints};
 }
 

@@ -64,8 +64,13 @@ describe('when the core fails', () => {
         terminate(): void {}
       } as unknown as typeof Worker;
     };
-    const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => void await fresh.addInitScript(mute)});
-    await expect.poll(() => notes(page)).toContain('The core did not start (no answer for 10 seconds)');
+    const {page, complaints} = await open(browser, `${url}#speed=120`,
+      {early: true, before: async (fresh) => void await fresh.addInitScript(mute)});
+    await page.click('#tab-market');  // what needs no core can be used while it is waited for
+    expect(await page.locator('#panel-market').isVisible()).toBe(true);
+    expect(await notes(page)).toBe('');
+    await page.click('#tab-bee');
+    await expect.poll(() => notes(page), {timeout: 60_000}).toContain('The core did not start (no answer for 20 seconds)');
     await flown(page, 'greedy', 50);
     expect(await page.locator('#set-units').isDisabled()).toBe(true);
     expect(complaints).toEqual([]);
@@ -75,7 +80,7 @@ describe('when the core fails', () => {
   test('by dying: a recorded run, on both tabs', async () => {
     const {page, complaints} = await open(browser, `${url}#speed=120`, {before: async (fresh) => void await fresh.addInitScript(watch)});
     await page.click('#tab-market');
-    await page.waitForFunction(() => Number(document.getElementById('cost-initial')?.textContent) > 0);
+    await page.waitForFunction(() => Number(document.getElementById('cost-initial')?.textContent) > 0, null, {timeout: 60_000});
     await page.click('#tab-bee');
     await flown(page, 'greedy', 50);
     await worker(page, 'die');
