@@ -365,6 +365,7 @@ class RatioReporter : public benchmark::ConsoleReporter {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::printf("BLAS kernels: %s\n", waggle::linalg::use_vectors().c_str());
   waggle::linalg::leave_threads_to_caller();  // one thread for all: Eigen's has one too
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

@@ -31,6 +31,7 @@
 #include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
+#include "options/results_json.h"
 #include "progress.h"
 #include "repeat_command.h"
 #include "results.h"
@@ -308,7 +309,7 @@ void LearnCommand::run() {
   if (tuned && tuned->choice) model.choice = tuned->choice;
   save_model(out, model);
   ordered_json result = to_json(model, out, repeat);
-  if (tuned) result["tuning"] = tuning_json(*tuned);
+  if (tuned) result["tuning"] = to_json(*tuned);
   result["log"]["notes"] = log.notes();
   if (!results.empty()) {
     result["figures"] = write_figures(results, "", figures_of(model, log, seed));

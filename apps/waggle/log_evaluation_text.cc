@@ -7,6 +7,7 @@
 
 #include "logs/csv.h"
 #include "model_text.h"
+#include "options/results_json.h"
 
 namespace waggle::app {
 
@@ -33,28 +34,6 @@ std::string worth_text(const PolicyWorth& worth) {
   text += table_line("  difference", estimate_text(worth.difference) +
                                          (worth.difference.excludes_zero() ? "" : ": may be none"));
   return text + table_line("  support", support);
-}
-
-ordered_json to_json(const Estimate& estimate) {
-  return {{"value", estimate.value},
-          {"standard_error", estimate.standard_error},
-          {"lower", estimate.lower},
-          {"upper", estimate.upper}};
-}
-
-ordered_json to_json(const PolicyWorth& worth) {
-  ordered_json json = {{"known", worth.known()},
-                       {"episodic", worth.episodic},
-                       {"support", worth.support},
-                       {"level", worth.level}};
-  if (!worth.known()) {
-    json["unknown"] = worth.unknown;
-    return json;
-  }
-  json["learnt"] = to_json(worth.learnt);
-  json["logged"] = to_json(worth.logged);
-  json["difference"] = to_json(worth.difference);
-  return json;
 }
 
 }  // namespace

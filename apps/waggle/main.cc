@@ -206,6 +206,7 @@ bool parse(CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+  linalg::use_vectors();
   linalg::leave_threads_to_caller();  // we have threads of our own; more below would only collide
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);

@@ -11,8 +11,6 @@
 
 namespace waggle::app {
 
-using nlohmann::ordered_json;
-
 std::optional<TuneOptions> tune_budget(const std::string& text) {
   if (text == "off") return std::nullopt;
   const auto refuse = [&](bool ok) {
@@ -93,33 +91,6 @@ std::string tuning_text(const TuneResult& tuned) {
   }
   const TuneTrial& taken = tuned.trials[tuned.taken];
   return text + table_line("taken", fmt::format("{}: {}", taken.settings, tuned.reason));
-}
-
-ordered_json tuning_json(const TuneResult& tuned) {
-  const auto estimate = [](const Estimate& e) {
-    return ordered_json{{"value", e.value},
-                        {"standard_error", e.standard_error},
-                        {"lower", e.lower},
-                        {"upper", e.upper}};
-  };
-  ordered_json trials = ordered_json::array();
-  for (const TuneTrial& trial : tuned.trials) {
-    ordered_json item = {{"settings", trial.settings}, {"seconds", trial.seconds}};
-    if (trial.failed.empty()) {
-      item["difference"] = estimate(trial.difference);
-      item["gain"] = estimate(trial.gain);
-      item["stretch"] = trial.stretch;
-    } else {
-      item["failed"] = trial.failed;
-    }
-    trials.push_back(std::move(item));
-  }
-  ordered_json result = {{"rows", tuned.rows},
-                         {"reason", tuned.reason},
-                         {"out_of_time", tuned.out_of_time},
-                         {"trials", trials}};
-  if (tuned.tried()) result["taken"] = tuned.taken;
-  return result;
 }
 
 }  // namespace waggle::app

@@ -3,8 +3,6 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include <waggle/tuning.h>
 
 namespace waggle::app {
@@ -15,7 +13,5 @@ std::optional<TuneOptions> tune_budget(const std::string& text);
 
 /// What was tried, for a person: a line each, the one taken marked, and why.
 std::string tuning_text(const TuneResult& tuned);
-
-nlohmann::ordered_json tuning_json(const TuneResult& tuned);
 
 }  // namespace waggle::app

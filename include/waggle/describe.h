@@ -19,6 +19,7 @@
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
 #include <waggle/supervised.h>
+#include <waggle/tuning.h>
 #include <waggle/value.h>
 
 /// One description of every options struct: its fields by name, with a line of help each. Whatever
@@ -390,6 +391,14 @@ void describe(Visitor& v, ExportOptions& o) {
   v("guarded", o.guarded, "hold what is read within what was learnt from, and know what is new");
   v("guard", o.guard, "how, if so");
   v("fallback", o.fallback, "what acts where novelty is above its limit");
+}
+
+template <typename Visitor>
+void describe(Visitor& v, TuneOptions& o) {
+  v("seconds", o.seconds, "to search for; none: until nothing is left to try");
+  v("trials", o.trials, "settings to try, the given ones among them; none: all");
+  v("margin", o.margin, "standard errors by which others must be better to be taken");
+  v("fixed", o.fixed, "settings that are not to be changed");
 }
 
 }  // namespace waggle

@@ -97,13 +97,4 @@ TuneResult tune_log(const EnvironmentSpec& spec, TrajectorySource& log, const Fi
 TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const FitOptions& options,
                     const TuneOptions& tune = {}, const ProgressCallback& progress = {});
 
-/// As in describe.h.
-template <typename Visitor>
-void describe(Visitor& v, TuneOptions& o) {
-  v("seconds", o.seconds, "to search for; none: until nothing is left to try");
-  v("trials", o.trials, "settings to try, the given ones among them; none: all");
-  v("margin", o.margin, "standard errors by which others must be better to be taken");
-  v("fixed", o.fixed, "settings that are not to be changed");
-}
-
 }  // namespace waggle

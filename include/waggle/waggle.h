@@ -3,6 +3,7 @@
 #include <waggle/acrobot.h>
 #include <waggle/activation.h>
 #include <waggle/actuator.h>
+#include <waggle/adaptation.h>
 #include <waggle/bee_world.h>
 #include <waggle/cart_pole.h>
 #include <waggle/controller.h>
@@ -13,6 +14,7 @@
 #include <waggle/error.h>
 #include <waggle/error_watch.h>
 #include <waggle/evaluation.h>
+#include <waggle/execution.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
 #include <waggle/guard.h>
@@ -43,6 +45,7 @@
 #include <waggle/scaling.h>
 #include <waggle/sensor.h>
 #include <waggle/series.h>
+#include <waggle/shards.h>
 #include <waggle/spaces.h>
 #include <waggle/states.h>
 #include <waggle/supervised.h>
@@ -50,6 +53,7 @@
 #include <waggle/temporal_difference.h>
 #include <waggle/tiger.h>
 #include <waggle/trajectory.h>
+#include <waggle/tuning.h>
 #include <waggle/usual.h>
 #include <waggle/value.h>
 #include <waggle/version.h>

@@ -16,6 +16,7 @@
 #include "bind.h"
 #include "core/check.h"
 #include "options.h"
+#include "options/results_json.h"
 #include "python_reservoir.h"
 
 namespace waggle::python {
@@ -25,7 +26,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using nlohmann::ordered_json;
 
-Held::Held(Learnt learnt) : learnt_(std::move(learnt)) {
+Held::Held(Learnt learnt, std::optional<TuneResult> tuned)
+    : learnt_(std::move(learnt)), tuned_(std::move(tuned)) {
   require(learnt_.usable(), "nothing was learnt: {}",
           learnt_.warnings.empty() ? "there is no controller" : learnt_.warnings.back());
   const std::vector<std::string>& names = learnt_.environment.observation_names;
@@ -344,6 +346,10 @@ void bind_controller(nb::module_& m) {
            nb::arg("start").none())
       .def("time_decision", &time_decision, nb::arg("steps"))
       .def("summary", &summary)
+      .def("tuning",
+           [](const Held& held) {
+             return held.tuned() ? to_python(to_json(*held.tuned())) : nb::none();
+           })
       .def("export_c", &exported)
       .def("experience", &experience)
       .def("experience_rows", [](const Held& held) { return held.learnt().experience.steps(); })

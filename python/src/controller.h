@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <waggle/learner.h>
+#include <waggle/tuning.h>
 
 #include "arrays.h"
 
@@ -23,11 +24,13 @@ struct State {
 /// A controller as Python holds it: what was learnt, and the work space of decisions.
 class Held {
  public:
-  explicit Held(Learnt learnt);
+  explicit Held(Learnt learnt, std::optional<TuneResult> tuned = std::nullopt);
   explicit Held(Model model);
 
   const Learnt& learnt() const { return learnt_; }
   Learnt& learnt() { return learnt_; }
+  /// How its settings were searched for, if they were.
+  const std::optional<TuneResult>& tuned() const { return tuned_; }
 
   const ArrayReader& numbers() const { return numbers_; }
   /// Lets go of the memory; nothing may be asked of it then.
@@ -49,6 +52,7 @@ class Held {
             State& after) const;
 
   Learnt learnt_;
+  std::optional<TuneResult> tuned_;
   std::vector<std::pair<Eigen::Index, Eigen::Index>> missing_;  // a channel, and channel=missing
   ArrayReader numbers_;
   std::mutex mutex_;  // of all below

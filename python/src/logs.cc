@@ -11,7 +11,9 @@
 #include "bind.h"
 #include "columns.h"
 #include "controller.h"
+#include "core/check.h"
 #include "options.h"
+#include "options/results_json.h"
 #include "python_reservoir.h"
 #include "watcher.h"
 
@@ -48,7 +50,8 @@ struct OpenLog {
 
 Held* learn_log(const nb::object& data, const std::string& name, const nb::dict& reading,
                 const std::string& preset, const nb::dict& given, std::uint64_t seed,
-                const nb::object& progress, const nb::object& step, Index units) {
+                const nb::object& tune, const nb::object& progress, const nb::object& step,
+                Index units) {
   FitOptions options = presets::by_name(preset).fit;
   apply_options(given, options, kLearnTables);
   options.reservoir.seed = seed;
@@ -64,13 +67,24 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
     with.reservoir =
         std::make_shared<PythonReservoir>(step, units, InputLayout::of(log.log->spec()).size());
   }
+  std::optional<TuneOptions> search;
+  if (!tune.is_none()) {
+    apply_options(nb::borrow<nb::dict>(tune), search.emplace(), {});
+    require(step.is_none(), "tune: chooses a network, and `reservoir` is a memory of your own");
+  }
+  std::optional<TuneResult> tuned;
   std::optional<Learnt> learnt;
   {
     const nb::gil_scoped_release release;
+    if (search) {
+      tuned = tune_log(log.log->spec(), *log.log, options, *search, watcher.callback());
+      options = tuned->options;
+    }
     learnt = learn_from_log(log.log->spec(), *log.log, options, with);
   }
+  if (tuned && tuned->choice) learnt->choice = tuned->choice;
   learnt->provenance.sources = log.sources;
-  return new Held(*std::move(learnt));
+  return new Held(*std::move(learnt), std::move(tuned));
 }
 
 /// A log as arrays: rewards, actions, observations, ends (0 none, 1 terminated, 2 truncated), and
@@ -88,25 +102,6 @@ nb::tuple read_arrays(const nb::object& data, const std::string& name, const nb:
   return nb::make_tuple(to_numpy(VectorXd(rows.rewards())), to_numpy(MatrixXd(rows.actions())),
                         to_numpy(MatrixXd(rows.observations())), to_numpy(std::move(ends)),
                         to_python(to_json(spec)));
-}
-
-nlohmann::ordered_json estimate_json(const Estimate& estimate) {
-  return {{"value", estimate.value},
-          {"standard_error", estimate.standard_error},
-          {"lower", estimate.lower},
-          {"upper", estimate.upper}};
-}
-
-nlohmann::ordered_json worth_json(const PolicyWorth& worth) {
-  nlohmann::ordered_json json = {{"unknown", worth.unknown},
-                                 {"episodic", worth.episodic},
-                                 {"support", worth.support},
-                                 {"level", worth.level}};
-  if (!worth.known()) return json;
-  json["learnt"] = estimate_json(worth.learnt);
-  json["logged"] = estimate_json(worth.logged);
-  json["difference"] = estimate_json(worth.difference);
-  return json;
 }
 
 nb::object evaluate_log(const Held& held, const nb::object& data, const std::string& name,
@@ -145,7 +140,7 @@ nb::object evaluate_log(const Held& held, const nb::object& data, const std::str
                     {"same_share", result.same_share},
                     {"action_difference", list(result.action_difference)},
                     {"action_deviation", list(result.action_deviation)},
-                    {"worth", worth_json(*result.worth)},
+                    {"worth", to_json(*result.worth)},
                     {"warnings", result.warnings}});
 }
 
@@ -154,7 +149,9 @@ nb::object evaluate_log(const Held& held, const nb::object& data, const std::str
 void bind_logs(nb::module_& m) {
   m.def("learn_log", &learn_log, nb::rv_policy::take_ownership, nb::arg("data"), nb::arg("name"),
         nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
-        nb::arg("progress").none(), nb::arg("step").none(), nb::arg("units"));
+        nb::arg("tune").none(), nb::arg("progress").none(), nb::arg("step").none(),
+        nb::arg("units"));
+  m.def("tunable_settings", [] { return tunable_settings(); });
   m.def("read_log", &read_arrays, nb::arg("data"), nb::arg("name"), nb::arg("reading"));
   m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::arg("name"),
         nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());

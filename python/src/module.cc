@@ -31,8 +31,10 @@ NB_MODULE(_core, m) {
   nb::exception<Error>(m, "Error", PyExc_ValueError).attr("__doc__") =
       "Input that waggle refuses. The message names the thing, its value and "
       "the rule it broke.";
-  // The bits of a fit must not depend on how many threads the machine has.
+  // The bits of a fit must not depend on how many threads the machine has, and are those of the
+  // command.
   linalg::leave_threads_to_caller();
+  linalg::use_vectors();
 
   m.attr("__version__") = WAGGLE_VERSION;
   m.def("presets", [] {

@@ -206,6 +206,31 @@ def test_exported_c_decides_the_same(cartpole, tmp_path):
         cartpole.export_c(tmp_path / "pole", precision="half")
 
 
+def test_exported_c_is_guarded_if_asked(cartpole, bee_columns, tmp_path):
+    cartpole.export_c(tmp_path / "pole")
+    assert "pole_held" not in (tmp_path / "pole.h").read_text()
+    cartpole.export_c(tmp_path / "pole", guard=True)
+    header = (tmp_path / "pole.h").read_text()
+    assert "pole_held" in header
+    assert "pole_fell_back" not in header
+    with pytest.raises(waggle.Error, match="does not say what is usual"):
+        cartpole.export_c(tmp_path / "pole", guard=True, fallback="hold")
+    bee = waggle.learn_log(bee_columns, reward="nectar", action="move", preset="direct", units=30)
+    wide, narrow = (
+        bee.export_c(tmp_path / "pole", guard={"novelty_limit": limit}, fallback="zero")
+        and (tmp_path / "pole.c").read_text()
+        for limit in (1.5, 3.0)
+    )
+    assert "pole_fell_back" in (tmp_path / "pole.h").read_text()
+    assert wide != narrow
+    with pytest.raises(waggle.Error, match="fallback = 'zero': needs guard=True"):
+        cartpole.export_c(tmp_path / "pole", fallback="zero")
+    with pytest.raises(waggle.Error, match=r"guard\.novelty_limits: no such option"):
+        cartpole.export_c(tmp_path / "pole", guard={"novelty_limits": 1.0})
+    with pytest.raises(waggle.Error, match="fallback"):
+        cartpole.export_c(tmp_path / "pole", guard=True, fallback="pray")
+
+
 def test_memory_stays_flat(cartpole):
     seen = np.zeros(4)
     state = None

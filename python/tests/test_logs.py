@@ -349,3 +349,32 @@ def test_a_log_is_read_as_it_is():
     assert result.episodes == 2
     with pytest.raises(waggle.Error, match="time"):
         waggle.learn_log(own, **SMALL)
+
+
+def test_settings_are_searched_if_asked(bee_columns):
+    def learnt(**how):
+        return waggle.learn_log(bee_columns, **{**BEE, **how})
+
+    assert learnt().tuning is None
+    controller = learnt(tune={"seconds": None, "trials": 3})
+    tuning = controller.tuning
+    assert len(tuning["trials"]) == 3
+    assert tuning["trials"][0]["settings"] == "as given"
+    assert tuning["trials"][1]["gain"]["standard_error"] > 0.0
+    assert 0 <= tuning["taken"] < 3
+    again = learnt(tune={"seconds": None, "trials": 3})
+    assert again.to_bytes() == controller.to_bytes()
+    # What is given is not searched, wherever it stands.
+    dials = " ".join(trial["settings"] for trial in tuning["trials"])
+    assert "--units" not in dials
+    few = learnt(
+        tune={"seconds": None, "fixed": ["smoothing", "ridge", "pessimism"]},
+        reservoir={"operator_norm": 0.9, "slowest_leak": 0.1, "bias_scaling": 0.1},
+    )
+    assert len(few.tuning["trials"]) <= 2
+    with pytest.raises(waggle.Error, match="seconds = -1"):
+        learnt(tune=-1)
+    with pytest.raises(waggle.Error, match="no option 'trial'; did you mean 'trials'"):
+        learnt(tune={"trial": 3})
+    with pytest.raises(waggle.Error, match="fixed"):
+        learnt(tune={"fixed": ["colour"]})

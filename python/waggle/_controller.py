@@ -233,14 +233,36 @@ class Controller:
         return Controller.from_bytes, (self.to_bytes(),)
 
     def export_c(
-        self, path: str | os.PathLike[str], *, precision: str = "double"
+        self,
+        path: str | os.PathLike[str],
+        *,
+        precision: str = "double",
+        guard: bool | dict[str, Any] = False,
+        fallback: str = "none",
     ) -> dict[str, Any]:
         """Writes PATH.h and PATH.c: the same decisions in C99, without dependencies or malloc.
 
-        `precision` is "double" or "float". Returns what it takes: bytes of constants and of a
-        state, multiplications in a step.
+        `precision` is "double" or "float". With `guard` what is read is held within what was learnt
+        from, counted, and it is told how new a situation is; a dict says how (`margin`,
+        `stuck_steps`, `novelty_limit`, `calm_steps`). `fallback`, "hold" or "zero", acts where
+        novelty is above its limit. Returns what it takes: bytes of constants and of a state,
+        multiplications in a step.
         """
-        return self._model.export_c(os.fspath(path), {"precision": precision})
+        guarded = isinstance(guard, dict) or bool(guard)
+        if fallback != "none" and not guarded:
+            raise Error(f"fallback = {fallback!r}: needs guard=True, which knows when it is to act")
+        options = {
+            "precision": precision,
+            "guarded": guarded,
+            "guard": guard if isinstance(guard, dict) else {},
+            "fallback": fallback,
+        }
+        return self._model.export_c(os.fspath(path), options)
+
+    @property
+    def tuning(self) -> dict[str, Any] | None:
+        """What `learn_log(..., tune=...)` tried, which of it was taken, and why; else None."""
+        return self._model.tuning()
 
     @property
     def experience(self) -> Experience | None:

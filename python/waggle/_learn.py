@@ -29,6 +29,23 @@ def _own_memory(reservoir: Any, options: dict[str, Any]) -> tuple[Any, int]:
     return reservoir, units
 
 
+def _search(tune: Any, options: dict[str, Any], preset: str) -> dict[str, Any] | None:
+    """How to search for settings, or None: not at all. What was given is not searched."""
+    if tune is None or tune is False:
+        return None
+    how = {} if tune is True else dict(tune) if isinstance(tune, dict) else {"seconds": tune}
+    given = set(options)
+    for value in options.values():
+        if isinstance(value, dict):
+            given |= set(value)
+    if preset != "predictive" or "choose" in given:
+        given.add("predictive")
+    fixed = how.get("fixed", [])
+    if isinstance(fixed, (list, tuple)):  # anything else is refused by name
+        how["fixed"] = [*fixed, *(name for name in _core.tunable_settings() if name in given)]
+    return how
+
+
 @documented("Options:", _core.learn_options("predictive"))
 def learn(
     env: Any,
@@ -94,6 +111,7 @@ def learn_log(
     reward_input: bool | None = None,
     seed: int = 0,
     preset: str = "predictive",
+    tune: bool | float | dict[str, Any] | None = None,
     reservoir: Callable | dict[str, Any] | None = None,
     progress: bool | Callable | None = None,
     **options: Any,
@@ -119,6 +137,11 @@ def learn_log(
     numbers (`kind`: "automatic", "discrete" or "continuous"; `choices`: all of them in order), else
     within `bounds` (lower, upper), which are otherwise those of the log. Of a Minari dataset all this
     is known.
+
+    `tune`: seconds to search for better settings, by what each would be worth on the half of the log
+    it was not learnt from; True: 60; or how, as a dict of `seconds`, `trials`, `margin` and `fixed`.
+    What you give as an option, or by another preset, is not searched. `Controller.tuning` has what
+    was tried.
 
     `reward_input`: whether the controller will see the reward while it acts; by default it does,
     unless the data is a Minari dataset. `seed`, `preset`, `reservoir`, `progress`: as `learn`.
@@ -148,7 +171,16 @@ def learn_log(
     )
     with bar(progress) as tell:
         model = _core.learn_log(
-            log.data, log.name, log.reading, preset, options, check_seed(seed), tell, step, units
+            log.data,
+            log.name,
+            log.reading,
+            preset,
+            options,
+            check_seed(seed),
+            _search(tune, options, preset),
+            tell,
+            step,
+            units,
         )
     if log.interface:
         model.interface = json.dumps(log.interface, separators=(",", ":"))

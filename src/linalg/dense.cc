@@ -62,6 +62,9 @@ void dorghr_(const int* n, const int* ilo, const int* ihi, double* a, const int*
 // Only there if LAPACK is OpenBLAS's.
 [[gnu::weak]] int openblas_get_parallel();
 [[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] char* openblas_get_corename();
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
 }
 
 namespace {
@@ -257,6 +260,25 @@ void leave_threads_to_caller() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
 
+std::string use_vectors() {
+  if (openblas_get_corename == nullptr) return "";
+#if defined(__x86_64__) && defined(__GNUC__)
+  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+  const bool mistaken = std::string(openblas_get_corename()) == "Prescott" &&
+                        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (mistaken && std::getenv(kVariable) == nullptr && gotoblas_dynamic_init != nullptr &&
+      gotoblas_dynamic_quit != nullptr) {
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    setenv(kVariable, wide ? "SkylakeX" : "Haswell", 0);
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    unsetenv(kVariable);
+  }
+#endif
+  return openblas_get_corename();
+}
+
 #else  // Eigen alone
 
 Svd svd(MatrixXd matrix) {
@@ -331,6 +353,8 @@ ShiftedSolver::ShiftedSolver(MatrixXd matrix, const VectorXd& right) {
 }
 
 void leave_threads_to_caller() {}
+
+std::string use_vectors() { return ""; }
 
 #endif
 
