@@ -242,13 +242,14 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
                               channel_list(loaded), error.what()));
     }
   }();
-  print_notes(log);
+  const std::size_t said = print_notes(log);
   heed_interrupts();
   const LogEvaluation evaluation = run_interruptibly([&] {
     ProgressLines lines("rows");
     return evaluate_on_log(loaded, log, {.seed = seed, .kept_rows = out.empty() ? 0 : log.rows()},
                            lines.callback());
   });
+  print_notes(log, said);
   ordered_json result = start_json("log-evaluation", repeat);
   result["model"] = model.string();
   result["logs"] = targets;

@@ -302,12 +302,13 @@ void LearnCommand::run() {
   if (!results.empty()) require_writable_directory(results);
   heed_interrupts();
   Log log = run_interruptibly([&] { return Log(logs, how); });
-  print_notes(log);
+  const std::size_t said = print_notes(log);
   std::optional<TuneResult> tuned;
   if (how_to_tune) tuned = tune_settings(log, options, *how_to_tune);
   Learnt model = learn_model(logs, log, tuned ? tuned->options : options, out);
   if (tuned && tuned->choice) model.choice = tuned->choice;
   save_model(out, model);
+  print_notes(log, said);
   ordered_json result = to_json(model, out, repeat);
   if (tuned) result["tuning"] = to_json(*tuned);
   result["log"]["notes"] = log.notes();

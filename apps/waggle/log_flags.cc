@@ -33,8 +33,11 @@ void LogFlags::apply(LogOptions& options) const {
   options.time = time;
 }
 
-void print_notes(const Log& log) {
-  for (const std::string& note : log.notes()) fmt::print(stderr, "waggle: note: {}\n", note);
+std::size_t print_notes(const Log& log, std::size_t said) {
+  for (std::size_t i = said; i < log.notes().size(); ++i) {
+    fmt::print(stderr, "waggle: note: {}\n", log.notes()[i]);
+  }
+  return log.notes().size();
 }
 
 }  // namespace waggle::app

@@ -23,7 +23,8 @@ struct LogFlags {
   void apply(LogOptions& options) const;
 };
 
-/// What a person should know of a log, on the standard error.
-void print_notes(const Log& log);
+/// What a person should know of a log, on the standard error, but for the first `said` notes.
+/// Returns how many there are.
+std::size_t print_notes(const Log& log, std::size_t said = 0);
 
 }  // namespace waggle::app

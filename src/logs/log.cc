@@ -225,8 +225,11 @@ class Log::Reader {
       add_row();
       return true;
     }
-    while (!table_->next()) {
+    while (!next_line()) {
       require(rows_in_file_ > 0, "'{}': the log is empty: it has no rows", table_path_.string());
+      if (pass_ == Pass::survey) {
+        surveyed_files_.push_back({rows_in_file_, bytes_of(table_path_)});
+      }
       if (file_ + 1 == files_.size()) return false;
       if (pass_ == Pass::survey) add_notes(table_->notes());
       ++file_;
@@ -250,6 +253,26 @@ class Log::Reader {
     surveyed_.begins = ahead_.begins;
     surveyed_.acts = acts;
     return true;
+  }
+
+  /// The table's next line. A file that is being written to ends where it did when it was surveyed;
+  /// what comes then may be half a line.
+  bool next_line() {
+    if (pass_ != Pass::reading || rows_in_file_ < surveyed_files_[file_].lines) {
+      return table_->next();
+    }
+    if (bytes_of(table_path_) > surveyed_files_[file_].bytes) {
+      add_notes({fmt::format("'{}': rows were added while it was read: its first {} are used",
+                             table_path_.string(), surveyed_files_[file_].lines)});
+    }
+    return false;
+  }
+
+  /// 0 of what is no file.
+  static std::uintmax_t bytes_of(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+    return error ? 0 : bytes;
   }
 
   /// Whether the row begins or ends an episode.
@@ -324,6 +347,11 @@ class Log::Reader {
   std::vector<std::string> notes_;
   Index rows_ = 0;
   std::vector<Index> rows_by_file_;
+  struct SurveyedFile {
+    Index lines = 0;  // a row added for a last reward is none
+    std::uintmax_t bytes = 0;
+  };
+  std::vector<SurveyedFile> surveyed_files_;
   Index episodes_ = 0;
   Index gaps_ = 0;  // in time
   Index lost_ = 0;  // rewards that no row is there for

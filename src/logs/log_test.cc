@@ -358,6 +358,45 @@ TEST_F(LogFile, ALogThatChangesIsNoticed) {
   EXPECT_FALSE(log.next(chunk));
 }
 
+TEST_F(LogFile, ALogThatIsBeingWrittenToEndsWhereItDidWhenItWasOpened) {
+  const std::string first = csv("r,a\n1,0\n2,1\n3,0\n", "first.csv");
+  const std::string second = csv("r,a\n4,1\n5,0\n", "second.csv");
+  LogOptions options;
+  options.reward = "r";
+  options.actions = {"a"};
+  Log log({first, second}, options);
+  const auto rewards = [&] {
+    std::vector<double> all;
+    log.for_each_chunk([&](const Trajectory& chunk) {
+      all.insert(all.end(), chunk.rewards().begin(), chunk.rewards().end());
+    });
+    return all;
+  };
+  const std::vector<double> surveyed = {1, 2, 3, 4, 5};
+  EXPECT_EQ(rewards(), surveyed);
+  EXPECT_EQ(log.notes(), Names{});
+  std::ofstream(first, std::ios::app) << "6,1\n7";  // a row, and half of one
+  EXPECT_EQ(rewards(), surveyed);
+  std::ofstream(second, std::ios::app) << "8,up\n";
+  EXPECT_EQ(rewards(), surveyed);
+  const auto added = [](const std::string& path, int rows) {
+    return fmt::format("'{}': rows were added while it was read: its first {} are used", path,
+                       rows);
+  };
+  EXPECT_EQ(log.notes(), (Names{added(first, 3), added(second, 2)}));
+}
+
+TEST_F(LogFile, ALogThatIsBeingWrittenToEndsWithItsLastReward) {
+  const std::string path = csv("reward,action,terminated\n1,0,0\n2,1,1\n");
+  LogOptions options;
+  options.reward_next = true;
+  Log log(path, options);
+  std::ofstream(path, std::ios::app) << "6,1,0\n";
+  Index rows = 0;
+  log.for_each_chunk([&](const Trajectory& chunk) { rows += chunk.steps(); });
+  EXPECT_EQ(rows, 3) << "two lines, and the row of the reward of the last action";
+}
+
 TEST_F(LogFile, BadOptionsAreNamed) {
   const auto refuse = [](const LogOptions& options, const auto&... parts) {
     expect_error([&] { options.validate(); }, parts...);
