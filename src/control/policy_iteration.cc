@@ -152,7 +152,10 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
   PolicyIterationOptions used = options;
   ValueOptions& value = used.value;
   if (controller.weights.size() == 0) {
-    result.value = fit_value(reservoir, controller.layout, source, value, options.rewards);
+    // What there is to say of these values would be of the first sweep, which says it, too.
+    result.value = options.sweeps > 0
+                       ? solve_value(reservoir, controller.layout, source, value, options.rewards)
+                       : fit_value(reservoir, controller.layout, source, value, options.rewards);
     keep_chosen_ridge(result.value, value);
     search.set_weights(result.value.weights);
   }

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <Eigen/Core>
 
+#include <waggle/states.h>
 #include <waggle/temporal_difference.h>
 #include <waggle/value.h>
 
@@ -90,5 +92,13 @@ class ValueEquations {
   };
   std::vector<Part> parts_;  // the rows of each member, of one block
 };
+
+/// fit_value without what is said of its values: neither the residual, if the method is LSTD, nor
+/// the range. `visit`, if any, is given every block and how many of its rows are within the
+/// washout.
+ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     TrajectorySource& source, const ValueOptions& options,
+                     const RewardScale& rewards,
+                     const std::function<void(const StateBlock&, Eigen::Index)>& visit = {});
 
 }  // namespace waggle

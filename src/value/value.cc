@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <waggle/value.h>
 
@@ -81,24 +82,35 @@ namespace {
 /// What there is to say of the values along the rows after the washout.
 class ValuesAlong {
  public:
-  ValuesAlong(const ReservoirSystem& reservoir, const InputLayout& layout, TrajectorySource& source,
-              const Ref<const VectorXd>& weights, double discount, Index washout) {
+  ValuesAlong(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights, double discount)
+      : reservoir_(reservoir), weights_(weights), discount_(discount) {
     require_weights(reservoir, weights);
+  }
+
+  /// Along all rows of the source.
+  ValuesAlong& walk(const InputLayout& layout, TrajectorySource& source, Index washout) {
     Index rows = 0;
-    MatrixXd features;
-    VectorXd state = VectorXd::Zero(reservoir.units());
-    for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
-      features.resize(reservoir.features(), block.states.cols());
-      reservoir.map_features(block.states, features);
-      const VectorXd values = features.transpose() * weights;
+    VectorXd state = VectorXd::Zero(reservoir_.units());
+    for_each_block(reservoir_, layout, source, state, [&](const StateBlock& block) {
       rows += block.steps();
-      for (Index i = washed_out(block, washout); i + 1 < values.size(); ++i) {
-        const double next = block.terminated(i) ? 0.0 : values[i + 1];
-        errors_.add(block.reward(i) + discount * next - values[i]);
-        take(values[i]);
-      }
+      add(block.states, block.chunk.rewards().segment(block.row, block.steps()),
+          block.terminated(block.steps() - 1), washed_out(block, washout));
     });
     require_rows(errors_.count(), washout, rows);
+    return *this;
+  }
+  /// Along some rows, of which the first `skipped` do not count; after the last nothing follows if
+  /// it is terminated.
+  void add(const Ref<const MatrixXd>& states, const Ref<const VectorXd>& rewards, bool terminated,
+           Index skipped) {
+    features_.resize(reservoir_.features(), states.cols());
+    reservoir_.map_features(states, features_);
+    const VectorXd values = features_.transpose() * weights_;
+    for (Index i = skipped; i < rewards.size(); ++i) {
+      const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
+      errors_.add(rewards[i] + discount_ * next - values[i]);
+      take(values[i]);
+    }
   }
   double bellman_error() const { return errors_.value(); }
   ValueRange range() const { return range_; }
@@ -114,8 +126,47 @@ class ValuesAlong {
     }
   }
 
+  const ReservoirSystem& reservoir_;
+  const VectorXd weights_;
+  const double discount_;
+  MatrixXd features_;
   RootMeanSquare errors_;
   ValueRange range_{kInfinity, -kInfinity};
+};
+
+/// The states of all rows, as long as they are few: what is not kept is driven once more.
+class KeptStates {
+ public:
+  void add(const StateBlock& block, Index skipped) {
+    if (full_) return;
+    bytes_ += block.states.size() * static_cast<Index>(sizeof(double));
+    if (bytes_ > kMost) {
+      full_ = true;
+      blocks_ = {};
+      return;
+    }
+    blocks_.push_back({block.states, block.chunk.rewards().segment(block.row, block.steps()),
+                       block.terminated(block.steps() - 1), skipped});
+  }
+  bool has_all() const { return !full_; }
+  void add_to(ValuesAlong& values) const {
+    for (const Block& block : blocks_) {
+      values.add(block.states, block.rewards, block.terminated, block.skipped);
+    }
+  }
+
+ private:
+  static constexpr Index kMost = 40'000'000;  // bytes
+
+  struct Block {
+    MatrixXd states;
+    VectorXd rewards;
+    bool terminated;
+    Index skipped;
+  };
+  std::vector<Block> blocks_;
+  Index bytes_ = 0;
+  bool full_ = false;
 };
 
 }  // namespace
@@ -123,13 +174,13 @@ class ValuesAlong {
 ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
                        TrajectorySource& source, const Ref<const VectorXd>& weights,
                        Index washout) {
-  return ValuesAlong(reservoir, layout, source, weights, 0.0, washout).range();
+  return ValuesAlong(reservoir, weights, 0.0).walk(layout, source, washout).range();
 }
 
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
                      Index washout) {
-  return ValuesAlong(reservoir, layout, source, weights, discount, washout).bellman_error();
+  return ValuesAlong(reservoir, weights, discount).walk(layout, source, washout).bellman_error();
 }
 
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
@@ -157,6 +208,29 @@ TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout
 ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                    TrajectorySource& source, const ValueOptions& options,
                    const RewardScale& rewards) {
+  KeptStates kept;
+  const bool judged = options.method == Method::lstd;
+  ValueFit fit = solve_value(reservoir, layout, source, options, rewards,
+                             [&](const StateBlock& block, Index skipped) {
+                               if (judged) kept.add(block, skipped);
+                             });
+  if (judged) {
+    ValuesAlong values(reservoir, fit.weights, options.discount);
+    if (kept.has_all()) {
+      kept.add_to(values);
+    } else {
+      values.walk(layout, source, options.washout_rows());
+    }
+    fit.diagnostics.residual = values.bellman_error();
+    fit.range = values.range();
+  }
+  return fit;
+}
+
+ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     TrajectorySource& source, const ValueOptions& options,
+                     const RewardScale& rewards,
+                     const std::function<void(const StateBlock&, Index)>& visit) {
   options.validate();
   ValueEquations equations(reservoir, options, source, rewards);
   ValueFit fit;
@@ -164,7 +238,9 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
   Index seen = 0;
   for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
     seen += block.steps();
-    for (Index i = washed_out(block, options.washout_rows()); i + 1 < block.states.cols(); ++i) {
+    const Index skipped = washed_out(block, options.washout_rows());
+    if (visit) visit(block, skipped);
+    for (Index i = skipped; i + 1 < block.states.cols(); ++i) {
       equations.add({.state = block.states.col(i),
                      .reward = block.reward(i),
                      .next = block.states.col(i + 1),
@@ -174,12 +250,6 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
   });
   require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
-  if (options.method == Method::lstd) {
-    const ValuesAlong values(reservoir, layout, source, fit.weights, options.discount,
-                             options.washout_rows());
-    fit.diagnostics.residual = values.bellman_error();
-    fit.range = values.range();
-  }
   return fit;
 }
 

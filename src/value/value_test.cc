@@ -285,6 +285,31 @@ TEST(Value, TheResidualIsTheRootMeanSquareBellmanError) {
   EXPECT_NEAR(fit.diagnostics.residual, std::sqrt(errors.squaredNorm() / 300), 1e-12);
 }
 
+TEST(Value, WhatIsSaidOfValuesIsTheSameWhetherTheirStatesWereKeptOrNot) {
+  const EchoStateNetwork reservoir(plain_reservoir(20, 2), 3);
+  const InputLayout layout{.reward = true, .observation_size = 1};
+  for (const Index rows : {500, 270'000}) {  // the latter take 43 MB
+    RandomNumbers numbers;
+    Trajectory trajectory(1, 1);
+    for (Index k = 0; k < rows; ++k) {
+      trajectory.append(std::sin(0.3 * static_cast<double>(k)), numbers.vector(1),
+                        numbers.vector(1),
+                        k == 299   ? EpisodeEnd::terminated
+                        : k == 399 ? EpisodeEnd::truncated
+                                   : EpisodeEnd::none);
+    }
+    const ValueFit fit =
+        fit_value(reservoir, layout, trajectory, {.discount = 0.9, .solve = {1e-3}, .washout = 10});
+    TrajectoryChunks source(trajectory);
+    EXPECT_EQ(fit.diagnostics.residual,
+              bellman_error(reservoir, layout, source, fit.weights, 0.9, 10));
+    const ValueRange range = value_range(reservoir, layout, source, fit.weights, 10);
+    ASSERT_TRUE(fit.range);
+    EXPECT_EQ(fit.range->lowest, range.lowest);
+    EXPECT_EQ(fit.range->highest, range.highest);
+  }
+}
+
 TEST(Value, BadInputIsNamed) {
   const EchoStateNetwork reservoir(plain_reservoir(5), 2);
   const InputLayout layout{.reward = false, .observation_size = 1};
