@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <waggle/learner.h>
@@ -19,6 +18,8 @@
 #include "learn/predictive_fit.h"
 #include "learn/usual.h"
 #include "learn/watched_source.h"
+#include "value/equations.h"
+#include "value/values_along.h"
 
 namespace waggle {
 
@@ -127,8 +128,12 @@ class Learner {
     const int final_sweeps = std::max(options.sweeps, options_.collect.final_sweeps);
     const int sweeps = last ? final_sweeps : options.sweeps;
     if (sweeps == 0) {
-      keep(fit_value(*controller.reservoir, controller.layout, experience, result_.options.value,
-                     rewards));
+      // Where there is one more walk along the rows, it will judge the values, too.
+      residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
+      const ReservoirSystem& reservoir = *controller.reservoir;
+      const ValueOptions& value = result_.options.value;
+      keep(residual_is_due_ ? solve_value(reservoir, controller.layout, experience, value, rewards)
+                            : fit_value(reservoir, controller.layout, experience, value, rewards));
       tell(sweeps);
       return;
     }
@@ -196,7 +201,7 @@ class Learner {
     const LearnRound& last = result_.rounds.back();
     if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
     add_fit_warnings(options_.fit, stopped_, result_);
-    if (stopped_) return;
+    if (stopped_ && !residual_is_due_) return;
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
     experience.keep();
@@ -213,15 +218,19 @@ class Learner {
     std::optional<DeviationSums> deviation;
     if (!predictive()) deviation.emplace(result_);
     UsualMeasure usual(result_);
-    std::optional<ValueRange> range = range_;
+    std::optional<ValuesAlong> values;
+    if (!range_) {
+      values.emplace(*controller.reservoir, controller.weights, result_.options.value.discount);
+    }
     VectorXd state = VectorXd::Zero(controller.reservoir->units());
     for_each_block(*controller.reservoir, controller.layout, experience, state,
                    [&](const StateBlock& block) {
-                     if (!range_) widen(block, range);
+                     if (values) values->add(block, result_.options.value.washout_rows());
                      if (deviation) deviation->add(block);
                      usual.add(block);
                    });
-    range_ = range;
+    if (values && values->rows() > 0) range_ = values->range();
+    if (residual_is_due_) result_.diagnostics.residual = values->bellman_error();
     judge_values();
     if (deviation) result_.deviation_factor = deviation->factor();
     if (!result_.has_confidence()) {
@@ -336,23 +345,6 @@ class Learner {
     return !stopped_;
   }
 
-  /// Takes the values of a block's rows into their range.
-  void widen(const StateBlock& block, std::optional<ValueRange>& range) const {
-    const Controller& controller = result_.controller;
-    const Index washout = result_.options.value.washout_rows();
-    const Index first = std::clamp<Index>(washout - block.first_in_episode, 0, block.steps());
-    if (first == block.steps()) return;
-    MatrixXd features(controller.reservoir->features(), block.steps() - first);
-    controller.reservoir->map_features(block.states.middleCols(first, features.cols()), features);
-    const VectorXd values = features.transpose() * controller.weights;
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    const ValueRange here = values.allFinite() ? ValueRange{values.minCoeff(), values.maxCoeff()}
-                                               : ValueRange{-infinity, infinity};
-    range = range ? ValueRange{std::min(range->lowest, here.lowest),
-                               std::max(range->highest, here.highest)}
-                  : here;
-  }
-
   /// Values that no rewards can add up to are a sign of extrapolation.
   void judge_values() {
     if (!range_) return;
@@ -365,6 +357,7 @@ class Learner {
   const LearnWith& with_;
   bool stopped_ = false;
   bool ended_ = false;               // some episode terminated
+  bool residual_is_due_ = false;     // of the last fit, by finish()
   std::optional<ValueRange> range_;  // of the values of the rows, if they are known
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;

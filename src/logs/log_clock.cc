@@ -102,11 +102,17 @@ double LogClock::read(const Table& row, std::size_t column) {
   const bool number = cell.kind == Table::Cell::Kind::number && is_usable(cell.value);
   const std::optional<double> date =
       cell.kind == Table::Cell::Kind::text ? parse_time(row.text(column)) : std::nullopt;
-  require(number || date, "{}: {} is no time: must be a number or a date such as {}",
-          row.cell_name(column), shown(row.text(column)), "2024-03-31T12:00:00Z");
+  if (!number && !date) {
+    throw Error(fmt::format("{}: {} is no time: must be a number or a date such as {}",
+                            row.cell_name(column), shown(row.text(column)),
+                            "2024-03-31T12:00:00Z"));
+  }
   if (!numbers_) numbers_ = number;
-  require(*numbers_ == number, "{}: {} is {}, but the times before are {}", row.cell_name(column),
-          shown(row.text(column)), number ? "a number" : "a date", number ? "dates" : "numbers");
+  if (*numbers_ != number) {
+    throw Error(fmt::format("{}: {} is {}, but the times before are {}", row.cell_name(column),
+                            shown(row.text(column)), number ? "a number" : "a date",
+                            number ? "dates" : "numbers"));
+  }
   return number ? cell.value : *date;
 }
 
@@ -115,10 +121,13 @@ std::optional<double> LogClock::advance(const Table& row, std::size_t column, bo
   std::optional<double> step;
   if (last_ && !begins) {
     step = now - *last_;
-    require(*step > 0.0, "{}: the time {} {}: times must grow from row to row of an episode",
-            row.cell_name(column), shown(row.text(column)),
-            *step == 0.0 ? "is that of the row before, too"
-                         : "is before that of the row before, " + shown(last_text_));
+    if (!(*step > 0.0)) {
+      throw Error(fmt::format("{}: the time {} {}: times must grow from row to row of an episode",
+                              row.cell_name(column), shown(row.text(column)),
+                              *step == 0.0
+                                  ? "is that of the row before, too"
+                                  : "is before that of the row before, " + shown(last_text_)));
+    }
   }
   last_ = now;
   last_text_ = row.text(column);

@@ -46,9 +46,9 @@ void Table::refuse(std::size_t column, Cell::Kind kind) const {
 double Table::number(std::size_t column) const {
   const Cell found = cell(column);
   if (found.kind != Cell::Kind::number) refuse(column, found.kind);
-  require(is_usable(found.value), "{}: {} is too large, numbers must be within ±{}",
-          cell_name(column), shown(text(column)), kLargestNumber);
-  return found.value;
+  if (is_usable(found.value)) return found.value;
+  throw Error(fmt::format("{}: {} is too large, numbers must be within ±{}", cell_name(column),
+                          shown(text(column)), kLargestNumber));
 }
 
 bool Table::flag(std::size_t column) const {

@@ -6,8 +6,8 @@
 #include <waggle/value.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 #include "value/equations.h"
+#include "value/values_along.h"
 
 namespace waggle {
 
@@ -24,24 +24,6 @@ void ValueOptions::validate() const {
           trace);
   require(washout_rows() >= 0, "washout = {}: must not be negative", washout_rows());
 }
-
-namespace {
-
-/// Rows of a block that are still inside the washout.
-Index washed_out(const StateBlock& block, Index washout) {
-  return std::clamp<Index>(washout - block.first_in_episode, 0, block.states.cols() - 1);
-}
-
-void require_weights(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights) {
-  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
-          weights.size(), reservoir.features());
-}
-
-void require_rows(Index rows, Index washout, Index of) {
-  require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
-}
-
-}  // namespace
 
 RewardScale RewardScale::of(const ExperienceSummary& summary, const ReservoirSystem& reservoir,
                             bool centre) {
@@ -79,61 +61,6 @@ double excess(const ValueRange& values, const ValueRange& bounds) {
 
 namespace {
 
-/// What there is to say of the values along the rows after the washout.
-class ValuesAlong {
- public:
-  ValuesAlong(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights, double discount)
-      : reservoir_(reservoir), weights_(weights), discount_(discount) {
-    require_weights(reservoir, weights);
-  }
-
-  /// Along all rows of the source.
-  ValuesAlong& walk(const InputLayout& layout, TrajectorySource& source, Index washout) {
-    Index rows = 0;
-    VectorXd state = VectorXd::Zero(reservoir_.units());
-    for_each_block(reservoir_, layout, source, state, [&](const StateBlock& block) {
-      rows += block.steps();
-      add(block.states, block.chunk.rewards().segment(block.row, block.steps()),
-          block.terminated(block.steps() - 1), washed_out(block, washout));
-    });
-    require_rows(errors_.count(), washout, rows);
-    return *this;
-  }
-  /// Along some rows, of which the first `skipped` do not count; after the last nothing follows if
-  /// it is terminated.
-  void add(const Ref<const MatrixXd>& states, const Ref<const VectorXd>& rewards, bool terminated,
-           Index skipped) {
-    features_.resize(reservoir_.features(), states.cols());
-    reservoir_.map_features(states, features_);
-    const VectorXd values = features_.transpose() * weights_;
-    for (Index i = skipped; i < rewards.size(); ++i) {
-      const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
-      errors_.add(rewards[i] + discount_ * next - values[i]);
-      take(values[i]);
-    }
-  }
-  double bellman_error() const { return errors_.value(); }
-  ValueRange range() const { return range_; }
-
- private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-  void take(double value) {
-    if (std::isfinite(value)) {
-      range_ = {std::min(range_.lowest, value), std::max(range_.highest, value)};
-    } else {
-      range_ = {-kInfinity, kInfinity};
-    }
-  }
-
-  const ReservoirSystem& reservoir_;
-  const VectorXd weights_;
-  const double discount_;
-  MatrixXd features_;
-  RootMeanSquare errors_;
-  ValueRange range_{kInfinity, -kInfinity};
-};
-
 /// The states of all rows, as long as they are few: what is not kept is driven once more.
 class KeptStates {
  public:
@@ -149,10 +76,13 @@ class KeptStates {
                        block.terminated(block.steps() - 1), skipped});
   }
   bool has_all() const { return !full_; }
-  void add_to(ValuesAlong& values) const {
+  ValuesAlong values(const ReservoirSystem& reservoir, const VectorXd& weights,
+                     double discount) const {
+    ValuesAlong values(reservoir, weights, discount);
     for (const Block& block : blocks_) {
       values.add(block.states, block.rewards, block.terminated, block.skipped);
     }
+    return values;
   }
 
  private:
@@ -169,18 +99,32 @@ class KeptStates {
   bool full_ = false;
 };
 
+ValuesAlong values_of(const ReservoirSystem& reservoir, const InputLayout& layout,
+                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
+                      Index washout) {
+  ValuesAlong values(reservoir, weights, discount);
+  Index rows = 0;
+  VectorXd state = VectorXd::Zero(reservoir.units());
+  for_each_block(reservoir, layout, source, state, [&](const StateBlock& block) {
+    rows += block.steps();
+    values.add(block, washout);
+  });
+  require_rows(values.rows(), washout, rows);
+  return values;
+}
+
 }  // namespace
 
 ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
                        TrajectorySource& source, const Ref<const VectorXd>& weights,
                        Index washout) {
-  return ValuesAlong(reservoir, weights, 0.0).walk(layout, source, washout).range();
+  return values_of(reservoir, layout, source, weights, 0.0, washout).range();
 }
 
 double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const Ref<const VectorXd>& weights, double discount,
                      Index washout) {
-  return ValuesAlong(reservoir, weights, discount).walk(layout, source, washout).bellman_error();
+  return values_of(reservoir, layout, source, weights, discount, washout).bellman_error();
 }
 
 TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
@@ -215,12 +159,10 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                                if (judged) kept.add(block, skipped);
                              });
   if (judged) {
-    ValuesAlong values(reservoir, fit.weights, options.discount);
-    if (kept.has_all()) {
-      kept.add_to(values);
-    } else {
-      values.walk(layout, source, options.washout_rows());
-    }
+    const ValuesAlong values = kept.has_all()
+                                   ? kept.values(reservoir, fit.weights, options.discount)
+                                   : values_of(reservoir, layout, source, fit.weights,
+                                               options.discount, options.washout_rows());
     fit.diagnostics.residual = values.bellman_error();
     fit.range = values.range();
   }

@@ -1,0 +1,62 @@
+#include "value/values_along.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/check.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Index washed_out(const StateBlock& block, Index washout) {
+  return std::clamp<Index>(washout - block.first_in_episode, 0, block.steps());
+}
+
+void require_rows(Index rows, Index washout, Index of) {
+  require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
+}
+
+ValuesAlong::ValuesAlong(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights,
+                         double discount)
+    : reservoir_(reservoir), weights_(weights), discount_(discount), range_{kInfinity, -kInfinity} {
+  require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
+          weights.size(), reservoir.features());
+}
+
+void ValuesAlong::add(const Ref<const MatrixXd>& states, const Ref<const VectorXd>& rewards,
+                      bool terminated, Index skipped) {
+  features_.resize(reservoir_.features(), states.cols());
+  reservoir_.map_features(states, features_);
+  const VectorXd values = features_.transpose() * weights_;
+  for (Index i = skipped; i < rewards.size(); ++i) {
+    const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
+    errors_.add(rewards[i] + discount_ * next - values[i]);
+    take(values[i]);
+  }
+}
+
+void ValuesAlong::add(const StateBlock& block, Index washout) {
+  add(block.states, block.chunk.rewards().segment(block.row, block.steps()),
+      block.terminated(block.steps() - 1), washed_out(block, washout));
+}
+
+void ValuesAlong::take(double value) {
+  if (std::isfinite(value)) {
+    range_ = {std::min(range_.lowest, value), std::max(range_.highest, value)};
+  } else {
+    range_ = {-kInfinity, kInfinity};
+  }
+}
+
+}  // namespace waggle

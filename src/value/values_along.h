@@ -1,0 +1,47 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include <waggle/states.h>
+#include <waggle/value.h>
+
+#include "core/magnitude.h"
+
+namespace waggle {
+
+/// Rows of a block that are still inside the washout.
+Eigen::Index washed_out(const StateBlock& block, Eigen::Index washout);
+
+/// Throws Error if there are none. `of` is how many there are with those of the washout.
+void require_rows(Eigen::Index rows, Eigen::Index washout, Eigen::Index of);
+
+/// What there is to say of the values Wᵀφ(x_k) along rows of experience.
+class ValuesAlong {
+ public:
+  /// Throws Error unless the weights fit the reservoir, which must outlive this.
+  ValuesAlong(const ReservoirSystem& reservoir, const Eigen::Ref<const Eigen::VectorXd>& weights,
+              double discount);
+
+  /// Rows x_0 … x_m in a column each, of which the first `skipped` do not count, and their m
+  /// rewards; if it is terminated, nothing follows the last.
+  void add(const Eigen::Ref<const Eigen::MatrixXd>& states,
+           const Eigen::Ref<const Eigen::VectorXd>& rewards, bool terminated, Eigen::Index skipped);
+  void add(const StateBlock& block, Eigen::Index washout);
+
+  Eigen::Index rows() const { return errors_.count(); }
+  /// The root mean square of r_k + γ Wᵀφ(x_{k+1}) − Wᵀφ(x_k).
+  double bellman_error() const { return errors_.value(); }
+  ValueRange range() const { return range_; }
+
+ private:
+  void take(double value);
+
+  const ReservoirSystem& reservoir_;
+  const Eigen::VectorXd weights_;
+  const double discount_;
+  Eigen::MatrixXd features_;
+  RootMeanSquare errors_;
+  ValueRange range_;
+};
+
+}  // namespace waggle
