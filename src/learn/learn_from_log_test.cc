@@ -138,6 +138,29 @@ TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   EXPECT_NE(network->heads()[1].value.offsets, network->heads()[2].value.offsets);
 }
 
+TEST(LearnFromLog, WithoutSweepsTheLastWalkJudgesTheValues) {
+  FitOptions options = direct_fit(40);
+  options.sweeps = 0;
+  const EnvironmentSpec spec = BeeWorld().spec();
+  const Trajectory log = flight_in(1.0, 0.0);
+  const Learnt sure = learn_from_log(spec, log, options);
+  ASSERT_TRUE(sure.has_confidence());
+  const Controller& controller = sure.controller;
+  TrajectoryChunks source(log);
+  EXPECT_EQ(sure.diagnostics.residual,
+            bellman_error(*controller.reservoir, controller.layout, source, controller.weights,
+                          options.value.discount, sure.options.value.washout_rows()));
+  options.confidence = false;
+  const Learnt unsure = learn_from_log(spec, log, options);
+  EXPECT_EQ(unsure.controller.weights, controller.weights);
+  EXPECT_EQ(unsure.diagnostics.residual, sure.diagnostics.residual);
+  EXPECT_EQ(unsure.warnings, sure.warnings);
+  options.confidence = true;
+  const auto stop = [](const Progress& progress) { return progress.what != "round 1"; };
+  const Learnt stopped = learn_from_log(spec, log, options, {.progress = stop});
+  EXPECT_EQ(stopped.diagnostics.residual, sure.diagnostics.residual);
+}
+
 TEST(LearnFromLog, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
   FitOptions options = direct_fit(40);
   options.reservoir.seed = 3;
