@@ -1,10 +1,18 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include <waggle/random.h>
 
 namespace waggle {
+
+/// How many damaged inputs to try: what WAGGLE_MUTATIONS says, or `otherwise`.
+inline long mutations(long otherwise) {
+  const char* setting = std::getenv("WAGGLE_MUTATIONS");
+  return setting == nullptr ? otherwise : std::max(std::atol(setting), 1L);
+}
 
 /// Kinds of damage that any file may suffer.
 enum class Damage { bit, byte, cut, erase, insert };

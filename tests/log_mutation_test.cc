@@ -24,11 +24,6 @@ namespace {
 
 using Eigen::Index;
 
-int mutations() {
-  const char* text = std::getenv("WAGGLE_MUTATIONS");
-  return text == nullptr ? 2000 : std::max(std::atoi(text), 1);
-}
-
 std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -166,9 +161,9 @@ void expect_clean(const TemporaryFolder& folder, const std::string& seed_file,
                   const std::string& name, std::uint64_t seed, const LogOptions& options = {}) {
   ASSERT_TRUE(loads(folder.write(name, seed_file), options)) << "undamaged";
   const Random random(seed);
-  int loaded = 0;
-  const int count = mutations() / 8;
-  for (int i = 0; i < count; ++i) {
+  long loaded = 0;
+  const long count = mutations(2000) / 8;
+  for (long i = 0; i < count; ++i) {
     Draws draws = random.at(Purpose::user, static_cast<std::uint64_t>(i));
     const std::string path = folder.write(name, mutated(seed_file, draws));
     SCOPED_TRACE("mutation " + std::to_string(i));

@@ -69,15 +69,13 @@ std::string mutated(std::string bytes, Draws& draws) {
   return bytes;
 }
 
-/// WAGGLE_MUTATIONS=100000 tries that many.
 TEST(Model, SurvivesCorruption) {
-  const char* setting = std::getenv("WAGGLE_MUTATIONS");
-  const long mutations = setting != nullptr ? std::atol(setting) : 2000;
+  const long tried = mutations(2000);
   const std::string originals[] = {
       serialise(bee(6).model), serialise(market().model), serialise(countdown().model),
       serialise(predictive_tanks().model), serialise(predictive_recall().model)};
   long loaded = 0;
-  for (long i = 0; i < mutations; ++i) {
+  for (long i = 0; i < tried; ++i) {
     Draws draws = Random(42).at(Purpose::user, static_cast<std::uint64_t>(i));
     const std::string bytes = mutated(originals[i % 5], draws);
     try {
@@ -96,8 +94,8 @@ TEST(Model, SurvivesCorruption) {
     }
   }
   // Some change a weight and no more; most do not pass.
-  EXPECT_GT(loaded, mutations / 100);
-  EXPECT_LT(loaded, mutations / 2);
+  EXPECT_GT(loaded, tried / 100);
+  EXPECT_LT(loaded, tried / 2);
 }
 
 class ModelFile : public testing::Test {
