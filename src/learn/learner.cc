@@ -44,22 +44,6 @@ bool needs_no_bounds(const LearnOptions& options) {
          options.collect.optimism == 0.0;
 }
 
-/// What counts only for a value on the memory itself is not to be changed in vain.
-void require_unused(const FitOptions& fit) {
-  const FitOptions usual;
-  const auto require_usual = [](const char* name, bool is_usual) {
-    require(is_usual,
-            "{} counts only for a value on the memory itself: leave it out, or start from the "
-            "preset direct",
-            name);
-  };
-  require_usual("members", fit.members == usual.members);
-  require_usual("sweeps", fit.sweeps == usual.sweeps);
-  require_usual("reweight", fit.reweight == usual.reweight);
-  require_usual("value.method", fit.value.method == usual.value.method);
-  require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
-}
-
 class Learner {
  public:
   /// Acts, if it is told how to collect experience; else it learns from a log.
@@ -250,7 +234,7 @@ class Learner {
       fitter_->fit(experience, summary, result_.controller.actions, random_rows_,
                    result_.options.value.washout_rows(), last, [&] { return tell(fits, made); });
       fitter_->fill(result_);
-      if (result_.predictions) name_predictions(*result_.predictions);
+      if (result_.predictions) name_predictions(result_.environment, *result_.predictions);
       experience.keep();
       made = fitter_->fits();
     } while (made < fits && !stopped_);
@@ -260,16 +244,6 @@ class Learner {
           "nothing of the future is predicted better than by its mean: the controller may be "
           "worthless");
     }
-  }
-
-  /// What is seen, in the order of the inputs, then the reward if it is predicted but not seen.
-  void name_predictions(PredictionQuality& predictions) const {
-    const EnvironmentSpec& spec = result_.environment;
-    std::vector<std::string>& names = predictions.names;
-    names.clear();
-    if (spec.reward_is_input) names.push_back(spec.reward_name);
-    names.insert(names.end(), spec.observation_names.begin(), spec.observation_names.end());
-    if (std::ssize(names) < predictions.explained.cols()) names.push_back(spec.reward_name);
   }
 
   /// Procedure 1 needs a bound on the inputs, which only the first experience can tell.

@@ -19,7 +19,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kMostRows = 30'000;
 constexpr Index kMostNumbers = 10'000'000;  // of these rows
 constexpr Index kFewestRows = 300;
 constexpr Index kChunk = 4096;
@@ -31,7 +30,7 @@ Trajectory first_rows(TrajectorySource& log) {
   if (!log.next(chunk)) return chunk;
   Trajectory rows(chunk.action_size(), chunk.observation_size());
   const Index most =
-      std::min(kMostRows, kMostNumbers / (1 + chunk.action_size() + chunk.observation_size()));
+      std::min(kMostChoiceRows, kMostNumbers / (1 + chunk.action_size() + chunk.observation_size()));
   do {
     rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
   } while (rows.steps() < most && log.next(chunk));

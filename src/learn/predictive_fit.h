@@ -9,12 +9,13 @@
 #include <waggle/model.h>
 #include <waggle/predictive.h>
 
-#include "prediction/dynamics_fit.h"
-#include "prediction/prediction_fit.h"
+#include "learn/predictive_steps.h"
 #include "prediction/remembered.h"
-#include "value/fitted_iteration.h"
 
 namespace waggle {
+
+/// What was seen that many steps back is tried beside the short memory.
+constexpr Eigen::Index kLongSeen = 48;
 
 /// Fits predictive states and a value on them, again and again as experience grows. What is
 /// remembered of old rows is kept, the values last found are where the next fit starts, and the
@@ -31,6 +32,14 @@ class PredictiveFitter {
   void fit(TrajectorySource& experience, const ExperienceSummary& summary,
            const ActionSpace& actions, const std::vector<bool>& random_rows, Eigen::Index washout,
            bool last, const std::function<bool()>& go_on);
+  /// What the memory is to hold for this experience: units beside those asked for, and what was
+  /// seen further back. As given, or as the first call of `fit` would choose it.
+  struct Memory {
+    Eigen::Index extra_units = 0;
+    Eigen::Index seen = 0;
+  };
+  Memory choose_memory(TrajectorySource& experience, const ExperienceSummary& summary,
+                       const ActionSpace& actions, Eigen::Index washout);
   /// How many fits are averaged so far.
   int fits() const { return static_cast<int>(fits_.size()); }
 
@@ -43,39 +52,34 @@ class PredictiveFitter {
   void fill(Model& model) const;
 
  private:
+  /// Sets what depends on the experience as a whole.
+  void prepare(const ExperienceSummary& summary, Eigen::Index washout);
   void remember(TrajectorySource& experience, const ExperienceSummary& summary,
-                const ActionSpace& actions);
+                const PredictiveSteps& steps, const ActionSpace& actions);
   std::unique_ptr<RememberedExperience> remembered_with(Eigen::Index seen) const;
   /// Draws the network with this many units beside those asked for.
   void draw_network(Eigen::Index extra_units);
   /// What of the future is not foreseen by the memory as it is.
   PredictionSums::Unforeseen unforeseen_in(TrajectorySource& experience,
-                                           const ExperienceSummary& summary) const;
+                                           const PredictiveSteps& steps) const;
   /// The share of the reward's variance that a reward model on such a memory explains.
-  double reward_told_by(Eigen::Index seen, TrajectorySource& experience,
-                        const ExperienceSummary& summary, const ActionSpace& actions) const;
-  PredictionFitOptions prediction_options(const ExperienceSummary& summary) const;
+  double reward_told_by(Eigen::Index seen, TrajectorySource& experience, Eigen::Index rows,
+                        const PredictiveSteps& steps, const ActionSpace& actions) const;
   /// The sums of the first layer's predictions.
   PredictionSums sums_over(RememberedExperience& remembered, TrajectorySource& experience,
-                           const ExperienceSummary& summary) const;
+                           const PredictiveSteps& steps) const;
   /// Those of a layer: as given or chosen.
   void set_ridges(PredictionSums& sums, int layer);
   /// Whether more of the next step is foreseen if the state also holds what depends on the action.
-  bool depends_on_action(const PredictionSums& sums, TrajectorySource& experience,
-                         const ExperienceSummary& summary);
-  /// Of so many predictions, and of as many numbers of the action as the after-state holds.
-  RectifiedFeatures draw_value_features(Eigen::Index count, Eigen::Index predictions,
-                                        Eigen::Index carried, double scale, std::uint64_t seed,
-                                        std::uint64_t stream) const;
-  PredictiveHead draw_head(TrajectorySource& experience, const ExperienceSummary& summary,
-                           bool judge);
+  bool depends_on_action(const PredictiveSteps& steps, const PredictionSums& sums,
+                         TrajectorySource& experience, Eigen::Index rows);
+  PredictiveHead draw_head(const PredictiveSteps& steps, TrajectorySource& experience,
+                           Eigen::Index rows, bool judge);
 
-  /// Channels of the action that the after-state holds.
-  Eigen::Index carried() const { return options_.limits.any() ? layout_.action_channels() : 0; }
   /// V' of the last fit along the transitions, in this one's units, to start from; 0 at first.
   Eigen::VectorXd last_values(const Transitions& transitions) const;
-  void keep(PredictiveHead head, const Transitions& transitions, Eigen::Index rows,
-            FittedIteration found);
+  void keep(const PredictiveSteps& steps, PredictiveHead head, const Transitions& transitions,
+            Eigen::Index rows, FittedIteration found);
 
   InputLayout layout_;
   FitOptions options_;
@@ -90,11 +94,7 @@ class PredictiveFitter {
   Eigen::Index extra_units_ = 0;    // of the network as drawn
   bool settled_ = false;            // the scaling is not measured again
   std::unique_ptr<RememberedExperience> remembered_;
-  struct Fitted {
-    PredictiveHead head;
-    Eigen::VectorXd weights;
-  };
-  std::deque<Fitted> fits_;
+  std::deque<PredictiveFitted> fits_;
   // Of the two layers' predictions, chosen anew whenever there are twice as many rows.
   std::optional<PredictionRidges> ridges_[2];
   Eigen::Index chosen_rows_ = 0;

@@ -74,12 +74,17 @@ class UsualMeasure::Runs {
 };
 
 UsualMeasure::UsualMeasure(const Model& model)
+    : UsualMeasure(model, {.rows = model.provenance.rows}) {}
+
+UsualMeasure::UsualMeasure(const Model& model, const Place& place)
     : model_(model),
       runs_(std::make_unique<Runs>(1 + model.environment.observation_size())),
       rows_(model.controller),
-      greedy_(model.controller) {
-  const Index most = std::clamp(kMostNumbers / model.fitted_size(), kStretch, kMostRows);
-  features_.resize(model.fitted_size(), std::min(most, model.provenance.rows));
+      greedy_(model.controller),
+      place_(place),
+      limit_(std::min(std::clamp(kMostNumbers / model.fitted_size(), kStretch, kMostRows),
+                      place.rows)) {
+  features_.resize(model.fitted_size(), 0);
 }
 
 UsualMeasure::~UsualMeasure() = default;
@@ -89,29 +94,43 @@ void UsualMeasure::add(const StateBlock& block) {
   const Index washout = std::max<Index>(1, model_.options.value.washout_rows());
   const Index most = std::clamp(kMostNumbers / model_.fitted_size(), kStretch, kMostRows);
   const Index stretches = most / kStretch;
-  const Index stride = (model_.provenance.rows / kStretch + stretches) / stretches;
-  Index room = features_.cols() - kept_;
+  const Index stride = (place_.rows / kStretch + stretches) / stretches;
+  Index room = limit_ - kept_;
   const PreparedRows& rows =
       rows_.of(block, model_.controller.layout, [&](Index row, Index in_episode) {
-        if (row / kStretch % stride != 0 || in_episode < washout || room == 0) return false;
+        if ((place_.first + row) / kStretch % stride != 0 || row < place_.own ||
+            in_episode < washout || room == 0) {
+          return false;
+        }
         --room;
         return true;
       });
   if (rows.count == 0) return;
   greedy_.find(rows, model_.controller.weights, Random(0), Purpose::policy);
+  if (kept_ + rows.count > features_.cols()) {
+    features_.conservativeResize(Eigen::NoChange, std::min(limit_, 2 * (kept_ + rows.count)));
+  }
   for (Index i = 0; i < rows.count; ++i) {
-    errors_.add(rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] -
-                greedy_.before()[i]);
+    errors_.push_back(rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] -
+                      greedy_.before()[i]);
     model_.write_fitted(rows.states.col(i), features_.col(kept_++));
   }
 }
 
-std::optional<Usual> UsualMeasure::result() const {
-  if (kept_ < 2) return std::nullopt;
+VectorXd UsualMeasure::errors() const {
+  return Eigen::Map<const VectorXd>(errors_.data(), std::ssize(errors_));
+}
+const VectorXd& UsualMeasure::longest_runs() const { return runs_->longest(); }
+
+std::optional<Usual> UsualMeasure::of(const Eigen::Ref<const MatrixXd>& features,
+                                      const VectorXd& errors, const VectorXd& longest_runs) {
+  if (features.cols() < 2) return std::nullopt;
+  RootMeanSquare error;
+  for (const double each : errors) error.add(each);
   Usual usual;
-  usual.bellman_error = errors_.value();
-  usual.longest_runs = runs_->longest();
-  measure_features(features_.leftCols(kept_), usual);
+  usual.bellman_error = error.value();
+  usual.longest_runs = longest_runs;
+  measure_features(features, usual);
   const bool known = std::isfinite(usual.bellman_error) && usual.mean.allFinite() &&
                      usual.weights.allFinite() && usual.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <Eigen/Core>
 
@@ -9,7 +10,6 @@
 #include <waggle/states.h>
 
 #include "control/prepared_rows.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -23,10 +23,28 @@ std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experie
 /// usual. The model must outlive it.
 class UsualMeasure {
  public:
+  /// Where the rows are in an experience of so many: the walk's first is its `first`, and those
+  /// before the walk's `own` are not looked at.
+  struct Place {
+    Eigen::Index rows = 0;
+    Eigen::Index first = 0;
+    Eigen::Index own = 0;
+  };
+
   explicit UsualMeasure(const Model& model);
+  UsualMeasure(const Model& model, const Place& place);
   ~UsualMeasure();
   void add(const StateBlock& block);
-  std::optional<Usual> result() const;
+  std::optional<Usual> result() const { return of(features(), errors(), longest_runs()); }
+
+  /// What the walk has seen; of parts, the first two stand side by side, and of the last the
+  /// largest count.
+  Eigen::Ref<const Eigen::MatrixXd> features() const { return features_.leftCols(kept_); }
+  Eigen::VectorXd errors() const;
+  const Eigen::VectorXd& longest_runs() const;
+  static std::optional<Usual> of(const Eigen::Ref<const Eigen::MatrixXd>& features,
+                                 const Eigen::VectorXd& errors,
+                                 const Eigen::VectorXd& longest_runs);
 
  private:
   class Runs;
@@ -35,7 +53,9 @@ class UsualMeasure {
   std::unique_ptr<Runs> runs_;
   BlockRows rows_;
   GreedyRows greedy_;
-  RootMeanSquare errors_;
+  Place place_;
+  Eigen::Index limit_;  // of rows that are kept
+  std::vector<double> errors_;
   Eigen::MatrixXd features_;
   Eigen::Index kept_ = 0;
 };

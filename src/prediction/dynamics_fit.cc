@@ -54,49 +54,66 @@ void add_ridge(double ridge, MatrixXd& gram) {
 
 }  // namespace
 
+TransitionGatherer::TransitionGatherer(const PredictiveHead& head, Index rows, Index most,
+                                       Index in_episode)
+    : head_(head),
+      stretches_((rows + kStretch - 1) / kStretch),
+      wanted_(std::min(stretches_, std::max<Index>(1, most / kStretch))),
+      in_episode_(in_episode) {}
+
+bool TransitionGatherer::is_kept(Index row) const {
+  const Index stretch = row / kStretch;
+  return (stretch + 1) * wanted_ / stretches_ != stretch * wanted_ / stretches_;
+}
+
+void TransitionGatherer::add(const RememberedRows& window) {
+  if (result_.channels.rows() == 0) {
+    const Index q = (head_.second.size() > 0 ? head_.second : head_.first).rows();
+    result_.state.resize(q, 0);
+    result_.next.resize(q, 0);
+    result_.channels.resize(window.channels.rows(), 0);
+  }
+  bool any = false;
+  for (Index i = 0; i < window.count && !any; ++i) any = is_kept(window.first + i);
+  MatrixXd s;
+  if (any) s = predictive_state(head_, window.memory.leftCols(window.columns));
+  if (any && result_.count() + window.count > capacity_) {
+    capacity_ = 2 * (result_.count() + window.count);
+    result_.state.conservativeResize(s.rows(), capacity_);
+    result_.next.conservativeResize(s.rows(), capacity_);
+    result_.channels.conservativeResize(window.channels.rows(), capacity_);
+    result_.reward.conservativeResize(capacity_);
+  }
+  for (Index i = 0; i < window.count; ++i) {
+    const Index place = in_episode_;
+    in_episode_ = window.ends[static_cast<std::size_t>(i)] == EpisodeEnd::none ? place + 1 : 0;
+    if (window.following[static_cast<std::size_t>(i)] == 0 || !is_kept(window.first + i)) continue;
+    const Index at = result_.count();
+    result_.state.col(at) = s.col(i);
+    result_.next.col(at) = s.col(i + 1);
+    result_.channels.col(at) = window.channels.col(i);
+    result_.reward[at] = window.rewards[i + 1];
+    result_.terminated.push_back(window.ends[static_cast<std::size_t>(i) + 1] ==
+                                 EpisodeEnd::terminated);
+    result_.rows.push_back(window.first + i);
+    result_.in_episode.push_back(place);
+  }
+}
+
+Transitions TransitionGatherer::take() {
+  const Index count = result_.count();
+  result_.state.conservativeResize(Eigen::NoChange, count);
+  result_.next.conservativeResize(Eigen::NoChange, count);
+  result_.channels.conservativeResize(Eigen::NoChange, count);
+  result_.reward.conservativeResize(count);
+  return std::move(result_);
+}
+
 Transitions gather(RememberedExperience& experience, TrajectorySource& source,
                    const PredictiveHead& head, Index rows, Index most) {
-  const Index stretches = (rows + kStretch - 1) / kStretch;
-  const Index wanted = std::min(stretches, std::max<Index>(1, most / kStretch));
-  const auto is_kept = [&](Index row) {
-    const Index stretch = row / kStretch;
-    return (stretch + 1) * wanted / stretches != stretch * wanted / stretches;
-  };
-  Transitions result;
-  Index capacity = 0;
-  Index in_episode = 0;
-  experience.for_each(source, [&](const RememberedRows& window) {
-    const MatrixXd s = predictive_state(head, window.memory.leftCols(window.columns));
-    if (result.count() + window.count > capacity) {
-      capacity = 2 * (result.count() + window.count);
-      result.state.conservativeResize(s.rows(), capacity);
-      result.next.conservativeResize(s.rows(), capacity);
-      result.channels.conservativeResize(window.channels.rows(), capacity);
-      result.reward.conservativeResize(capacity);
-    }
-    for (Index i = 0; i < window.count; ++i) {
-      const Index place = in_episode;
-      in_episode = window.ends[static_cast<std::size_t>(i)] == EpisodeEnd::none ? place + 1 : 0;
-      if (window.following[static_cast<std::size_t>(i)] == 0 || !is_kept(window.first + i)) {
-        continue;
-      }
-      const Index at = result.count();
-      result.state.col(at) = s.col(i);
-      result.next.col(at) = s.col(i + 1);
-      result.channels.col(at) = window.channels.col(i);
-      result.reward[at] = window.rewards[i + 1];
-      result.terminated.push_back(window.ends[static_cast<std::size_t>(i) + 1] ==
-                                  EpisodeEnd::terminated);
-      result.rows.push_back(window.first + i);
-      result.in_episode.push_back(place);
-    }
-  });
-  const Index count = result.count();
-  result.state.conservativeResize(Eigen::NoChange, count);
-  result.next.conservativeResize(Eigen::NoChange, count);
-  result.channels.conservativeResize(Eigen::NoChange, count);
-  result.reward.conservativeResize(count);
-  return result;
+  TransitionGatherer gatherer(head, rows, most);
+  experience.for_each(source, [&](const RememberedRows& window) { gatherer.add(window); });
+  return gatherer.take();
 }
 
 void fit_after_state(const Transitions& transitions, const InputLayout& layout,

@@ -24,8 +24,30 @@ struct Transitions {
   Eigen::Index count() const { return static_cast<Eigen::Index>(rows.size()); }
 };
 
-/// Walks along an experience and gathers its transitions, at most about `most` of `rows` in all:
-/// where there are more, evenly spread stretches of them.
+/// Gathers transitions along a walk, at most about `most` of `rows` in all: where there are more,
+/// evenly spread stretches of them.
+class TransitionGatherer {
+ public:
+  /// The first row of the walk is so many rows into its episode. The head must outlive this.
+  TransitionGatherer(const PredictiveHead& head, Eigen::Index rows, Eigen::Index most,
+                     Eigen::Index in_episode = 0);
+
+  void add(const RememberedRows& window);
+  /// Those so far; states, channels and rewards have room for more at their end.
+  const Transitions& gathered() const { return result_; }
+  Transitions take();
+
+ private:
+  bool is_kept(Eigen::Index row) const;
+
+  const PredictiveHead& head_;
+  Eigen::Index stretches_, wanted_;
+  Eigen::Index capacity_ = 0;
+  Eigen::Index in_episode_;
+  Transitions result_;
+};
+
+/// The same of a whole experience.
 Transitions gather(RememberedExperience& experience, TrajectorySource& source,
                    const PredictiveHead& head, Eigen::Index rows, Eigen::Index most);
 

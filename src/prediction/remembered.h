@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -39,6 +40,23 @@ class RememberedExperience {
   /// The first rows of every episode that are remembered but predict nothing.
   void set_washout(Eigen::Index washout) { washout_ = washout; }
 
+  /// The rows are some of a longer record: the first of them is its `first`, so many rows into an
+  /// episode, whose beginning was seen as `opening` says (in the network's units); they are counted
+  /// from `own` on, and if the record goes on after them, but for the last kLookahead, of which too
+  /// little is known. What does not count predicts nothing, as rows within the washout.
+  struct Place {
+    Eigen::Index first = 0;
+    Eigen::Index in_episode = 0;
+    Eigen::VectorXd opening = {};
+    Eigen::Index own = 0;
+    bool goes_on = false;
+  };
+  void set_place(Place place) { place_ = std::move(place); }
+  /// There will be no other walk.
+  void keep_nothing() { most_kept_ = 0; }
+  /// The state of a memory that begins there.
+  Eigen::VectorXd memory_at_start() const;
+
   void for_each(TrajectorySource& source, const std::function<void(const RememberedRows&)>& visit);
   /// Where the last walk ended: m after the last row, 0 after an episode's end, and the channels of
   /// its action.
@@ -59,6 +77,7 @@ class RememberedExperience {
   double offset_ = 0.0;
   double unit_ = 1.0;
   Eigen::Index washout_ = 0;
+  Place place_;
 
   RememberedRows rows_;  // the window
   Eigen::Index filled_ = 0;

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <waggle/model.h>
+#include <waggle/predictive.h>
+
+#include "prediction/dynamics_fit.h"
+#include "prediction/prediction_fit.h"
+#include "prediction/reward_fit.h"
+#include "value/fitted_iteration.h"
+
+namespace waggle {
+
+/// Every fit solves systems of this size, in time that grows with its cube.
+constexpr Eigen::Index kMostRemembered = 5000;
+
+/// Directions of standard deviation 1/scale in unit-variance coordinates, and normal offsets: most
+/// bend where the data is if the scale is below 1, few if it is large.
+RectifiedFeatures draw_features(Eigen::Index count, Eigen::Index inputs, double scale,
+                                std::uint64_t seed, std::uint64_t stream);
+
+/// What counts only for a value on the memory itself is not to be changed in vain. Throws Error,
+/// naming it.
+void require_unused(const FitOptions& fit);
+
+/// Names what is seen, in the order of the inputs, then the reward if it is predicted but not seen.
+void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions);
+
+/// The steps of a fit of predictive states, between the walks along the experience, whoever walks:
+///
+///     sums of the first layer    → whether the state should hold what depends on the action
+///     sums of the second layer   → the state
+///     transitions                → the after-state, the reward model and the value
+///
+/// Fits of the same rows differ by their `number`, which draws their random features.
+class PredictiveSteps {
+ public:
+  /// `options` have predictive ones. `acts`: what is found is acted on, so that its errors show.
+  PredictiveSteps(const InputLayout& layout, const FitOptions& options, const InputScaling& scaling,
+                  const ExperienceSummary& summary, const RewardScale& rewards,
+                  const ActionSpace& actions, bool acts);
+
+  /// The memory with this network. Throws Error if it would be too large.
+  static HistoryMemory memory_of(const EchoStateNetwork& scaled, const InputLayout& layout,
+                                 const PredictiveOptions& options, Eigen::Index seen);
+  PredictionFitOptions prediction_options() const;
+
+  /// A head to try whether more of the next step is foreseen if the state also holds what depends
+  /// on the action: transitions of one without and of one with it tell.
+  PredictiveHead trial_head(Eigen::MatrixXd first) const;
+  struct Trial {
+    const PredictiveHead& head;
+    const Transitions& transitions;
+  };
+  bool depends_on_action(const Trial& without, const Trial& with) const;
+
+  /// A head with its first layer, and what the second is to be fitted on drawn.
+  PredictiveHead begin_head(Eigen::MatrixXd first, int number) const;
+  /// Adds rows to the sums of the second layer.
+  static void add_second(const PredictiveHead& head, const RememberedRows& rows,
+                         PredictionSums& sums);
+  /// Draws the features of a head whose state is fitted; `seen` numbers of it are what is seen now.
+  void draw(PredictiveHead& head, int number, Eigen::Index seen) const;
+
+  /// Throws Error if there are no transitions.
+  void fit_after(const Transitions& transitions, PredictiveHead& head) const;
+
+  struct ValueStart {
+    Eigen::VectorXd values;           ///< V' of the last fit along the transitions, or 0
+    std::optional<ValueChoice> last;  ///< what it chose
+    std::vector<bool> continues = {};
+  };
+  FittedIteration fit_value(const PredictiveHead& head, const Transitions& transitions,
+                            ExpectedRewards rewards, ValueStart start, bool judge,
+                            const std::function<bool()>& go_on) const;
+
+  /// Values as found are in a unit and zero of their own: what is constant of them, in rewards'.
+  double lasting() const { return rewards_.constant_weight(options_.value.discount); }
+  /// To the rewards' own unit and zero, but for the next values.
+  void to_reward_units(PredictiveHead& head, FittedIteration& found) const;
+
+ private:
+  /// Channels of the action that the after-state holds.
+  Eigen::Index carried() const { return options_.limits.any() ? layout_.action_channels() : 0; }
+
+  const InputLayout& layout_;
+  const FitOptions& options_;
+  const InputScaling& scaling_;
+  const ExperienceSummary& summary_;
+  const RewardScale& rewards_;
+  const ActionSpace& actions_;
+  bool acts_;
+};
+
+/// Random features of what is predicted, and of as many numbers of the action as the after-state
+/// holds, for a value.
+RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index count,
+                                      Eigen::Index predictions, Eigen::Index carried, double scale,
+                                      std::uint64_t seed, std::uint64_t stream);
+
+/// One of several fits whose values are averaged.
+struct PredictiveFitted {
+  PredictiveHead head;
+  Eigen::VectorXd weights;
+};
+/// The weights of the network of their heads.
+template <typename Fits>
+Eigen::VectorXd averaged_weights(const Fits& fits) {
+  Eigen::Index features = 1;
+  for (const PredictiveFitted& fit : fits) features += fit.weights.size();
+  Eigen::VectorXd weights(features);
+  weights[0] = 1.0;
+  Eigen::Index at = 1;
+  for (const PredictiveFitted& fit : fits) {
+    weights.segment(at, fit.weights.size()) = fit.weights / static_cast<double>(fits.size());
+    at += fit.weights.size();
+  }
+  return weights;
+}
+
+}  // namespace waggle
