@@ -34,7 +34,7 @@ class ShardsCli : public ProductCli {
   }
   static std::string columns() { return " --reward nectar --action move"; }
   static std::string small() {
-    return columns() + " --gamma 0.5 --units 15 --members 2 --sweeps 3";
+    return columns() + " --preset direct --gamma 0.5 --units 15 --members 2 --sweeps 3";
   }
   std::string plan() const {
     done("plan " + logs() + small() + " -o " + path("plan.toml"));
@@ -72,7 +72,7 @@ TEST_F(ShardsCli, PartsInAnyOrderMakeTheSameModelAsLearnDoes) {
   const json parts = in_json("inspect " + path("model.safetensors"));
   for (int i = 0; i < kParts; ++i) std::filesystem::remove(sums(i));
   EXPECT_TRUE(learn_parts(like, {2, 0, 3, 1}) == model);
-  const json whole = in_json("learn " + logs() + small() + " --preset direct -o " + path("whole"));
+  const json whole = in_json("learn " + logs() + small() + " -o " + path("whole"));
   EXPECT_EQ(parts["fit"]["samples"], whole["fit"]["samples"]);
   for (const char* number : {"relative_ridge", "residual"}) {
     const double a = parts["fit"][number], b = whole["fit"][number];
@@ -80,6 +80,33 @@ TEST_F(ShardsCli, PartsInAnyOrderMakeTheSameModelAsLearnDoes) {
   }
   expect_parts(done("evaluate " + path("model.safetensors") + " bee-world --steps 200"),
                {"nectar"});
+}
+
+TEST_F(ShardsCli, PredictiveStatesAreLearntByDefaultInRoundsOfTheirOwn) {
+  const std::string options = columns() + " --gamma 0.5 --units 10 --choose false";
+  const json planned = in_json("plan " + logs() + options + " -o " + path("plan.toml"));
+  EXPECT_TRUE(planned["predictive"]);
+  const std::string like = " --like " + path("plan.toml");
+  // There is nothing to act by before the value is found.
+  for (int i = 0; i < kParts; ++i) done("stats " + log(i) + like + " -o " + sums(i));
+  done("merge " + sums(0) + " " + sums(1) + " " + sums(2) + " " + sums(3) + " -o " + path("fit"));
+  expect_refused("solve " + path("fit") + like + " -o " + path("model.safetensors"), "--rounds");
+  const std::string first = done("solve " + path("fit") + like + " --rounds " + path("rounds") +
+                                 " -o " + path("model.safetensors"));
+  expect_parts(first, {"predict", "next: waggle stats", "--after"});
+  EXPECT_FALSE(std::filesystem::exists(path("model.safetensors")));
+  const std::string model = learn_parts(like, {0, 1, 2, 3});
+  for (int i = 0; i < kParts; ++i) std::filesystem::remove(sums(i));
+  EXPECT_TRUE(learn_parts(like, {2, 0, 3, 1}) == model);
+  const json parts = in_json("inspect " + path("model.safetensors"));
+  const json whole = in_json("learn " + logs() + options + " -o " + path("whole"));
+  EXPECT_EQ(parts["fit"]["samples"], whole["fit"]["samples"]);
+  const double a = parts["fit"]["residual"], b = whole["fit"]["residual"];
+  EXPECT_NEAR(a, b, 1e-3 * b);
+  // What has to be chosen is chosen by the first rows.
+  const json chosen =
+      in_json("plan " + logs() + columns() + " --gamma 0.5 --units 10 -o " + path("chosen.toml"));
+  EXPECT_TRUE(chosen["choice"]["direct_unexplained"].is_number());
 }
 
 TEST_F(ShardsCli, APartThatIsThereIsKeptAndOneThatIsDamagedIsMadeAgain) {
@@ -132,7 +159,7 @@ TEST_F(ShardsCli, WhatDoesNotFitIsRefusedByName) {
   const std::string newer = write("newer.toml", text);
   expect_refused("stats " + log(0) + " --like " + newer + " -o " + sums(2), "newer.toml",
                  "made by waggle 8", "this is waggle");
-  expect_refused("plan " + logs() + columns() + " --preset predictive -o " + path("p"),
+  expect_refused("plan " + logs() + columns() + " --members 2 -o " + path("p"), "members",
                  "preset direct");
   expect_refused("plan " + logs() + columns() + " --overlap 50 -o " + path("p"), "--continued");
   // A part that has changed, has other columns, no rows, or no number in one of them.

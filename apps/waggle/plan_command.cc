@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <waggle/history.h>
 #include <waggle/log.h>
 #include <waggle/presets.h>
 #include <waggle/shards.h>
@@ -19,6 +21,7 @@
 #include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
+#include "prediction/prediction_fit.h"
 #include "progress.h"
 #include "results.h"
 #include "shard_commands.h"
@@ -32,8 +35,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// What a part's file of predictive states takes at most: of the first round, and of the one with
+/// the second layers of all fits.
+std::size_t predictive_bytes(const ShardPlan& plan, bool first) {
+  const PredictiveOptions& options = *plan.fit.predictive;
+  const InputLayout layout = InputLayout::of(plan.environment);
+  ReservoirOptions reservoir = plan.fit.reservoir;
+  reservoir.units += *options.extra_units;
+  const HistoryMemory memory(EchoStateNetwork(reservoir, layout.size(), 1), layout, options.frames,
+                             *options.seen);
+  const Index features = memory.size() + (first ? 0 : options.layer);
+  std::size_t numbers = 0;
+  for (const Index ahead : kHorizons) {
+    const auto width = static_cast<std::size_t>(features + ahead * layout.action_channels());
+    numbers += 2 * width * (width + 1) / 2;
+  }
+  return 8 * numbers * static_cast<std::size_t>(first ? 1 : options.averaged);
+}
+
 /// What a part's file takes: the first and the others.
 std::size_t part_bytes(const ShardPlan& plan, bool first) {
+  if (plan.fit.predictive) return predictive_bytes(plan, first);
   const Index inputs = InputLayout::of(plan.environment).size();
   const EchoStateNetwork network(plan.fit.reservoir, inputs, plan.fit.members);
   const bool averaged = plan.fit.value.average_members;
@@ -51,7 +73,7 @@ struct PlanCommand {
   OptionFlags flags;
   std::vector<std::string> logs;
   LogColumnsFlags columns;
-  std::string preset = "direct";
+  std::string preset = presets::all().front().name;
   std::uint64_t seed = 0;
   Index sample = 0;
   bool continued = false;
@@ -97,12 +119,26 @@ void PlanCommand::run() {
   require_output(out, inputs);
   require_summable(how, fit, cuts);
   heed_interrupts();
+  std::optional<LogChoice> choice;
   const ShardPlan plan = run_interruptibly([&] {
     std::vector<std::string> files;
     for (const std::size_t i : looked) files.push_back(cuts.parts[i]);
     const Log log(files, how);
     print_notes(log);
     ShardPlan made = begin_plan(log, how, fit, cuts);
+    if (made.fit.predictive) {
+      FirstRows first(made);
+      for (const std::string& file : cuts.parts) {
+        if (!first.wants_more()) break;
+        ShardLog part(made, file);
+        first.add(part);
+      }
+      const auto progress = [](const Progress&) {
+        end_if_interrupted();
+        return true;
+      };
+      choice = choose_for_plan(made, fit, first, {.progress = progress});
+    }
     std::vector<ShardMeasure> measures;
     for (const std::size_t i : looked) {
       end_if_interrupted();
@@ -124,23 +160,39 @@ void PlanCommand::run() {
     result["rows"] = plan.measured.rows;
     result["sampled"] = sampled;
     result["overlap"] = plan.overlap;
+    result["predictive"] = plan.fit.predictive.has_value();
+    if (choice) {
+      result["choice"] = {{"predictive_unexplained", choice->predictive_unexplained},
+                          {"direct_unexplained", choice->direct_unexplained}};
+    }
     result["first_part_bytes"] = part_bytes(plan, true);
     result["part_bytes"] = part_bytes(plan, false);
     print(to_text(result));
     return;
   }
-  print(table_line("parts", sampled ? fmt::format("{}, {} of them looked at", plan.parts.size(),
-                                                  looked.size())
-                                    : fmt::format("{}", plan.parts.size())) +
-        table_line("rows",
-                   fmt::format("{}, {} episodes", plan.measured.rows, plan.measured.episodes)) +
-        (plan.overlap > 0
-             ? table_line("overlap", fmt::format("{} rows of the part before", plan.overlap))
-             : "") +
-        table_line("sums of a part", fmt::format("{} in the first round, {} in a sweep",
-                                                 megabytes(part_bytes(plan, true)),
-                                                 megabytes(part_bytes(plan, false)))) +
-        fmt::format("next: waggle stats PART --like {} -o PART.safetensors\n", out.string()));
+  print(
+      table_line("parts",
+                 sampled ? fmt::format("{}, {} of them looked at", plan.parts.size(), looked.size())
+                         : fmt::format("{}", plan.parts.size())) +
+      table_line("rows",
+                 fmt::format("{}, {} episodes", plan.measured.rows, plan.measured.episodes)) +
+      (plan.overlap > 0
+           ? table_line("overlap", fmt::format("{} rows of the part before", plan.overlap))
+           : "") +
+      table_line("value",
+                 plan.fit.predictive
+                     ? fmt::format("on predictive states, {} units and {} steps back more",
+                                   *plan.fit.predictive->extra_units, *plan.fit.predictive->seen)
+                     : std::string("on the memory itself")) +
+      (choice ? table_line("unexplained of rows held out",
+                           fmt::format("{:.3g} with predictive states, {:.3g} without",
+                                       choice->predictive_unexplained, choice->direct_unexplained))
+              : "") +
+      table_line("sums of a part",
+                 fmt::format("{} in the first round, {}{}", megabytes(part_bytes(plan, true)),
+                             megabytes(part_bytes(plan, false)),
+                             plan.fit.predictive ? " at most in others" : " in a sweep")) +
+      fmt::format("next: waggle stats PART --like {} -o PART.safetensors\n", out.string()));
 }
 
 }  // namespace
@@ -163,7 +215,7 @@ void add_plan(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
   command->add_option("-o,--out", options->out, "the plan to write, as TOML");
-  const FitOptions defaults = presets::direct().fit;
+  const FitOptions defaults = presets::all().front().options.fit;
   options->flags.add(*command, defaults, "", "Learning (default)");
   options->flags.add(*command, defaults.value, "value", "Value (default)");
   options->flags.add(*command, defaults.reservoir, "reservoir", "Reservoir (default)");

@@ -55,7 +55,7 @@ ShardPlan load_plan(const fs::path& path) {
 
 /// Where the rounds are; at the first, if there is no file.
 ShardFit load_fit(const fs::path& path, const ShardPlan& plan) {
-  if (path.empty()) return {};
+  if (path.empty()) return start_of(plan);
   return parse_fit(read_whole_file(path), plan, in_quotes(path.string()));
 }
 
@@ -237,28 +237,33 @@ void SolveCommand::run() const {
       throw Error(fmt::format("{}: {}", in_quotes(statistics.string()), error.what()));
     }
   });
-  const Model model = model_of(like, fit);
-  save_model(out, model);
+  // Predictive states have no value to act on before their last solve.
+  std::optional<Model> model;
+  if (fit.weights.cols() > 0) model = model_of(like, fit);
+  require(model || !rounds.empty(),
+          "there is no model before the last round: give --rounds, to go on from");
+  if (model) save_model(out, *model);
   if (!rounds.empty()) write_file(rounds, serialise(like, fit));
   const bool done = fit.stage == ShardFit::Stage::done;
   if (json) {
     ordered_json result = start_json("solve", repeat);
-    result["model"] = out.filename().string();
+    if (model) result["model"] = out.filename().string();
     result["done"] = done;
     result["next"] = name_of(fit.stage);
     result["sweeps"] = fit.sweeps.size();
     if (!fit.sweeps.empty()) result["weight_change"] = fit.sweeps.back().weight_change;
-    result.update(model_json(model));
+    if (model) result.update(model_json(*model));
     print(to_text(result));
     return;
   }
-  const std::string change = fit.sweeps.empty() ? ""
-                                                : fmt::format("; the weights changed by {:.2g}",
-                                                              fit.sweeps.back().weight_change);
-  print(learnt_table(model) +
-        table_line("round",
-                   fmt::format("{}, {} sweep{} made{}", name_of(before.stage), fit.sweeps.size(),
-                               fit.sweeps.size() == 1 ? "" : "s", change)) +
+  std::string round(name_of(before.stage));
+  if (!like.fit.predictive) {
+    round += fmt::format(", {} sweep{} made", fit.sweeps.size(), fit.sweeps.size() == 1 ? "" : "s");
+  }
+  if (!fit.sweeps.empty()) {
+    round += fmt::format("; the weights changed by {:.2g}", fit.sweeps.back().weight_change);
+  }
+  print((model ? learnt_table(*model) : "") + table_line("round", round) +
         (done ? fmt::format("done: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n",
                             out.string(), out.string())
               : fmt::format("next: waggle stats PART --like {} --after {} -o PART.safetensors\n",
@@ -303,7 +308,10 @@ void add_solve(CLI::App& app) {
   command->add_option("sums", options->statistics, "the file of waggle merge")->required();
   add_plan_flags(*command, *options);
   command->add_option("--rounds", options->rounds, "where to write where the rounds are now");
-  command->add_option("-o,--out", options->out, "the model to write, as safetensors")->required();
+  command
+      ->add_option("-o,--out", options->out,
+                   "the model to write, as safetensors, once there is one")
+      ->required();
   finish_command(*command, options);
 }
 

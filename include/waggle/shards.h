@@ -9,9 +9,11 @@
 
 #include <Eigen/Core>
 
+#include <waggle/learner.h>
 #include <waggle/log.h>
 #include <waggle/model.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/predictive.h>
 #include <waggle/temporal_difference.h>
 
 /// One fit of a log that is in parts, by as many processes or machines as there are.
@@ -21,8 +23,9 @@
 ///     merge       adds them, in any order of arrival, in the plan's order: the same bits
 ///     solve       weights, as learn_from_log finds them in the whole
 ///
-/// Policy iteration is a round of statistics → merge → solve for every sweep: weights go out, sums
-/// come back. For a value on the memory itself by LSTD (the preset direct).
+/// Learning takes rounds of statistics → merge → solve: what is solved goes out, sums come back. A
+/// value on the memory itself by LSTD (the preset direct) takes one for every sweep of policy
+/// iteration; predictive states take one for each of their solves, however many fits are averaged.
 namespace waggle {
 
 /// Sums over rows of what some channels did; they add up.
@@ -42,9 +45,14 @@ struct ShardMeasure {
   Eigen::Index counted = 0;  ///< of these, left after the washout
   Eigen::Index episodes = 0;
   Eigen::Index terminated = 0;
-  ChannelSums percepts;  ///< reward and observations
-  ChannelSums actions;   ///< of rows that did not terminate, as are
-  ChannelSums inputs;    ///< the reservoir's
+  ChannelSums percepts;   ///< reward and observations
+  ChannelSums actions;    ///< of rows that did not terminate, as are
+  ChannelSums inputs;     ///< the reservoir's
+  Eigen::Index lead = 0;  ///< rows of the part before that it was driven through
+  // Where the episode is that its last row is of, for parts that go on.
+  bool began = false;           ///< whether one began or ended here
+  Eigen::Index open = 0;        ///< rows of it here; 0: the last row ended it
+  std::vector<double> opening;  ///< reward and observations of its first row, if it is here
 
   void merge(const ShardMeasure& other);
 };
@@ -56,11 +64,17 @@ struct ShardPlan {
   /// Rows of each part that are fitted; empty if the plan was made of a sample. Known, a row is in
   /// the same fold as in a fit of the whole; else, folds are counted from the first row of a part.
   std::vector<Eigen::Index> counted;
+  std::vector<Eigen::Index> rows;  ///< of each part, or as many as one of the sample has on average
   /// Parts go on where the ones before ended, and begin with so many of their last rows, which are
   /// driven through and not counted; 0: every part begins an episode.
   Eigen::Index overlap = 0;
+  /// If they do, of predictive states: how many rows into an episode each part begins, and the
+  /// reward and observations that the episode began with, of all parts one after the other.
+  std::vector<Eigen::Index> in_episode;
+  std::vector<double> openings;
   Eigen::Index block = 256;  ///< rows that are in one fold
   LogOptions reading;        ///< of every part
+  bool cut_out = false;      ///< as TrajectorySource::cut_out
   FitOptions fit;            ///< with what learn_from_log would find out filled in
   EnvironmentSpec environment;
   std::vector<double> lower, upper;  ///< between which a continuous action is looked for
@@ -94,6 +108,28 @@ void require_summable(const LogOptions& reading, const FitOptions& fit, const Sh
 /// parts or some. Throws as require_summable.
 ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions& fit,
                      const ShardCuts& cuts);
+/// The first rows of a log in parts, as many as a choice by them looks at.
+class FirstRows {
+ public:
+  explicit FirstRows(const ShardPlan& plan);
+  /// Whether there is room for rows of one more part.
+  bool wants_more() const;
+  /// The parts in order, each with the rows of its own alone.
+  void add(TrajectorySource& part);
+  const Trajectory& rows() const { return rows_; }
+
+ private:
+  bool continued_;
+  Trajectory rows_;
+};
+
+/// Where a plan that is begun is for predictive states: whether they are worth it, if
+/// FitOptions::choose asks for it, and what the memory is to hold. Both are chosen as
+/// learn_from_log does, the first by just what it looks at, the second by as many rows, where it
+/// looks at all. `fit` is what the plan was begun with.
+std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
+                                         const FirstRows& first, const LearnWith& with = {});
+
 /// The rows of a part, but for the first `lead`, which are of the part before.
 ShardMeasure measure_part(const ShardPlan& plan, TrajectorySource& rows, Eigen::Index lead = 0);
 /// Ends a plan. `parts` are of all parts in order, or of some, then `sampled`.
@@ -103,9 +139,15 @@ void finish_plan(ShardPlan& plan, const std::vector<ShardMeasure>& parts, bool s
 struct ShardFit {
   /// What the next round's statistics are of.
   enum class Stage {
-    value,  ///< the policy that made the data
-    sweep,  ///< the greedy policy of the last weights
-    judge,  ///< how sure the last weights are
+    value,    ///< the policy that made the data
+    sweep,    ///< the greedy policy of the last weights
+    predict,  ///< what the memory predicts
+    action,   ///< whether that depends on the action
+    layer,    ///< what features of the predictions predict beside them
+    follow,   ///< what follows what
+    reward,   ///< what is rewarded, beyond what a state tells
+    recall,   ///< what follows what again, with the rewards to expect
+    judge,    ///< how sure the last weights are, and what is usual
     done,
   };
 
@@ -119,9 +161,22 @@ struct ShardFit {
   std::vector<std::string> warnings;
   Eigen::MatrixXd deviation_factor;
 
+  // Of predictive states, as far as they are fitted; of the round `action`, the two that are tried.
+  std::vector<PredictiveHead> heads;
+  bool by_action = false;
+  /// What functions of a head's after-state tell of the reward (RewardByState).
+  std::vector<double> reward_mean, reward_total, reward_error;
+  std::vector<Eigen::VectorXd> reward_weights;
+  PredictionQuality predictions;
+  int searches = 0;  ///< for the best actions, in the last fit
+  std::optional<Usual> usual;
+
   /// Differs from that of any other round of the same plan.
   std::string fingerprint() const;
 };
+
+/// Before the first round of a plan.
+ShardFit start_of(const ShardPlan& plan);
 
 /// The sums of one part, or of as many consecutive ones as a node of the tree has.
 struct ShardSums {
@@ -130,6 +185,8 @@ struct ShardSums {
   ValueRange values{std::numeric_limits<double>::infinity(),
                     -std::numeric_limits<double>::infinity()};  ///< of the rows
   Eigen::VectorXd state;                                        ///< after the last row
+  /// By name: other sums, what is largest, and rows that are kept, a column each.
+  std::map<std::string, Eigen::MatrixXd> added, largest, listed;
 
   Eigen::Index rows() const;
   void merge(const ShardSums& next);

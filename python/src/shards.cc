@@ -9,6 +9,7 @@
 #include "bind.h"
 #include "columns.h"
 #include "controller.h"
+#include "learn/log_choice.h"
 #include "options.h"
 #include "shards/shard_records.h"
 
@@ -24,7 +25,7 @@ std::string_view view_of(const nb::bytes& bytes) {
 }
 
 ShardFit fit_of(const ShardPlan& plan, const nb::bytes& rounds) {
-  return rounds.size() == 0 ? ShardFit{} : parse_fit(view_of(rounds), plan, "rounds");
+  return rounds.size() == 0 ? start_of(plan) : parse_fit(view_of(rounds), plan, "rounds");
 }
 
 /// A part: a file and, if it goes on, the one before; or columns with a name, whose first `lead`
@@ -46,12 +47,17 @@ struct OpenPart {
   }
 };
 
-std::string begin(const nb::object& data, const std::string& name, const nb::dict& reading,
-                  const std::string& preset, const nb::dict& given, std::uint64_t seed,
-                  std::vector<std::string> parts, bool continued, std::optional<Index> overlap) {
+FitOptions fit_options(const std::string& preset, const nb::dict& given, std::uint64_t seed) {
   FitOptions fit = presets::by_name(preset).fit;
   apply_options(given, fit, kLearnTables);
   fit.reservoir.seed = seed;
+  return fit;
+}
+
+std::string begin(const nb::object& data, const std::string& name, const nb::dict& reading,
+                  const std::string& preset, const nb::dict& given, std::uint64_t seed,
+                  std::vector<std::string> parts, bool continued, std::optional<Index> overlap) {
+  const FitOptions fit = fit_options(preset, given, seed);
   LogOptions log_options;
   apply_options(reading, log_options, {});
   std::vector<nb::object> kept;
@@ -72,6 +78,31 @@ void bind_shards(nb::module_& m) {
   m.def("begin_plan", &begin, nb::arg("data"), nb::arg("name"), nb::arg("reading"),
         nb::arg("preset"), nb::arg("options"), nb::arg("seed"), nb::arg("parts"),
         nb::arg("continued"), nb::arg("overlap").none());
+  m.def(
+      "choose_for_plan",
+      [](const std::string& plan, const nb::list& parts, const std::string& preset,
+         const nb::dict& given, std::uint64_t seed) {
+        const FitOptions fit = fit_options(preset, given, seed);
+        ShardPlan begun = parse_plan(plan, "the plan", false);
+        FirstRows first(begun);
+        for (const nb::handle& item : parts) {
+          if (!first.wants_more()) break;
+          const nb::tuple part = nb::cast<nb::tuple>(item);
+          try {
+            OpenPart opened(begun, part[0], nb::cast<std::string>(part[1]), 0);
+            first.add(*opened.rows);
+          } catch (const Error&) {
+            continue;  // what is wrong with it is said when it is measured
+          }
+        }
+        const nb::gil_scoped_release release;
+        choose_for_plan(begun, fit, first);
+        return to_json_text(begun);
+      },
+      nb::arg("plan"), nb::arg("parts"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
+      "The plan with what its first rows tell: whether predictive states are worth it, and what "
+      "they are to remember.");
+  m.def("first_rows", [] { return kMostChoiceRows; });
   m.def(
       "measure_part",
       [](const std::string& plan, const nb::object& data, const std::string& name, Index lead) {
@@ -101,6 +132,8 @@ void bind_shards(nb::module_& m) {
       .def_prop_ro("fingerprint", &ShardPlan::fingerprint)
       .def_prop_ro("parts", [](const ShardPlan& plan) { return plan.parts; })
       .def_prop_ro("overlap", [](const ShardPlan& plan) { return plan.overlap; })
+      .def_prop_ro("predictive",
+                   [](const ShardPlan& plan) { return plan.fit.predictive.has_value(); })
       .def_prop_ro("rows", [](const ShardPlan& plan) { return plan.measured.rows; })
       .def(
           "sum",

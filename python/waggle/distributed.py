@@ -7,8 +7,8 @@
     controller = waggle.distributed.learn("log/*.parquet", client=client, reward="gain", action="u")
 
 Parts stay where they are: a worker reads one, adds up what the fit needs of it and sends the sums,
-whose size does not depend on the rows. Weights go out and sums come back, once for every sweep of
-policy iteration. The sums are added in the order of the parts, by the library, so that the bits of
+whose size does not depend on the rows. What was solved goes out and sums come back, once for each
+solve of predictive states, or for every sweep of policy iteration. The sums are added in the order of the parts, by the library, so that the bits of
 what is learnt depend neither on the number of workers nor on which of them died.
 """
 
@@ -68,6 +68,24 @@ def _begin(parts: list[Part], reading, preset, options, seed, names, continued, 
                 if ", row " in str(error):  # a cell of this part, by its own row
                     raise
         raise
+
+
+def _choose(plan: str, parts: list[Part], preset, options, seed, where) -> str:
+    """The plan with what its first rows tell; those of the first parts, as many as it takes."""
+    reading = json.loads(plan)["reading"]
+    rows = 0
+    loaded = []
+    for part in parts:
+        try:
+            each = part.load(reading, 0, where)
+        except Error:
+            continue  # what is wrong with it is said when it is measured
+        loaded.append((each.data, each.name))
+        if part.is_table:
+            rows += len(each.data[0][1])
+            if rows >= _core.first_rows():
+                break
+    return _core.choose_for_plan(plan, loaded, preset, options, seed)
 
 
 def _measure(plan: str, part: Part, where: Any) -> tuple[str, str]:
@@ -231,7 +249,7 @@ class _Checkpoint:
             path.unlink()
 
 
-@documented("Options:", _core.log_options("direct"))
+@documented("Options:", _core.log_options("predictive"))
 def learn(
     data: Any,
     *,
@@ -256,7 +274,7 @@ def learn(
     checkpoint: str | os.PathLike[str] | None = None,
     patience: float | None = None,
     seed: int = 0,
-    preset: str = "direct",
+    preset: str = "predictive",
     **options: Any,
 ) -> Controller:
     """Learns a controller from a log in parts, which workers of a Dask cluster read.
@@ -278,8 +296,10 @@ def learn(
     goes on from there. `patience`: seconds without any news from the workers after which what is open
     is given to others; not given, only a worker's death is noticed.
 
-    What is learnt is what `waggle.learn_log` learns from the whole with the same preset, to 1e-9
-    (the presets must be of a value on the memory itself, as direct is).
+    What is learnt is what `waggle.learn_log` learns from the whole with the same preset, to rounding.
+    Whether predictive states are worth it is told by the first 30,000 rows, as there; how much they
+    are to remember is told by the same rows, where `learn_log` looks at all. `choose=False`, and
+    `seen` and `extra_units` of the table `predictive`, leave nothing to be chosen.
     """
     if corrupt not in ("refuse", "skip"):
         raise Error(f"corrupt = {corrupt!r}: must be 'refuse' or 'skip'")
@@ -359,6 +379,8 @@ def _plan(workers, parts, names, where, corrupt, asked, continued, overlap) -> s
                 raise
             faults.append(str(error))
             parts = sample = readable
+    if json.loads(begun)["fit"].get("predictive") is not None:
+        ((_, begun),) = workers(_choose, {0: (begun, parts, *asked[1:], where)})
     calls = {i: (begun, part, where) for i, part in enumerate(parts)}
     measured: dict[int, str] = {}
     for i, (measure, fault) in workers(_measure, calls):

@@ -9,6 +9,8 @@
 #include "models/safetensors.h"
 #include "models/tensors.h"
 #include "options/options_json.h"
+#include "prediction/named_sums.h"
+#include "prediction/prediction_fit.h"
 #include "shards/fingerprint.h"
 #include "shards/shard_records.h"
 
@@ -29,7 +31,8 @@ struct Node {
   double discount = 0.0;
   bool gram = false;  ///< is there in full, as a half
   Index members = 0;
-  std::vector<Index> samples;  ///< of each fold
+  std::vector<Index> samples;                       ///< of each fold
+  std::vector<std::string> added, largest, listed;  ///< their names
 };
 
 template <typename Visitor>
@@ -43,6 +46,9 @@ void describe(Visitor& v, Node& o) {
   v("gram", o.gram, "whether all of it is there, or its diagonal alone");
   v("members", o.members, "of the ensemble");
   v("samples", o.samples, "of each fold");
+  v("added", o.added, "names of other sums");
+  v("largest", o.largest, "names of what is largest");
+  v("listed", o.listed, "names of rows that are kept");
 }
 
 struct Head {
@@ -119,21 +125,41 @@ auto named(const std::string& name, Work work) {
   }
 }
 
-/// The lower half of a symmetric matrix, column by column.
-VectorXd half_of(const MatrixXd& matrix) {
-  const Index n = matrix.rows();
-  VectorXd half(n * (n + 1) / 2);
-  for (Index j = 0, at = 0; j < n; at += n - j, ++j)
-    half.segment(at, n - j) = matrix.col(j).tail(n - j);
-  return half;
+std::string head_tensor(std::size_t head, const char* part) {
+  return fmt::format("heads.{}.{}", head, part);
 }
 
-MatrixXd from_half(const VectorXd& half, Index n) {
-  MatrixXd matrix(n, n);
-  for (Index j = 0, at = 0; j < n; at += n - j, ++j)
-    matrix.col(j).tail(n - j) = half.segment(at, n - j);
-  matrix.triangularView<Eigen::StrictlyUpper>() = matrix.transpose();
-  return matrix;
+/// Whatever a head has: not all of it is there before the last round.
+template <typename Head, typename Visit>
+void for_each_matrix(Head& head, Visit visit) {
+  visit("first", head.first);
+  visit("layer.directions", head.layer.directions);
+  visit("layer.offsets", head.layer.offsets);
+  visit("second", head.second);
+  visit("dynamics.directions", head.dynamics.directions);
+  visit("dynamics.offsets", head.dynamics.offsets);
+  visit("base", head.base);
+  visit("drift", head.drift);
+  visit("reward", head.reward);
+  visit("knots", head.knots);
+  visit("bends", head.bends);
+  visit("value.directions", head.value.directions);
+  visit("value.offsets", head.value.offsets);
+}
+
+/// Products that each head has, taken out of the file's head.
+std::vector<Index> take_squared(nlohmann::json& head) {
+  std::vector<Index> squared;
+  const auto found = head.find("squared");
+  if (found == head.end()) return squared;
+  require(found->is_array() && found->size() <= 1000, "head.squared: must be a list");
+  for (const nlohmann::json& number : *found) {
+    require(number.is_number_integer() && number >= 0 && number <= 1000,
+            "head.squared: must be whole numbers");
+    squared.push_back(number.get<Index>());
+  }
+  head.erase(found);
+  return squared;
 }
 
 bool is_diagonal(const MatrixXd& matrix) {
@@ -152,8 +178,22 @@ shard_file::Node write_node(Index first, const ShardStatistics::Node& node, std:
                           .lowest = sums.values.lowest,
                           .highest = sums.values.highest,
                           .members = std::ssize(sums.moments),
-                          .samples = {}};
+                          .samples = {},
+                          .added = {},
+                          .largest = {},
+                          .listed = {}};
   tensors[fmt::format("{}.state", place)] = vector_tensor(sums.state);
+  const auto write = [&](const std::map<std::string, MatrixXd>& matrices, const char* kind,
+                         std::vector<std::string>& names) {
+    for (const auto& [name, matrix] : matrices) {
+      if (matrix.size() == 0) continue;
+      names.push_back(name);
+      tensors[fmt::format("{}.{}.{}", place, kind, name)] = matrix_tensor(matrix);
+    }
+  };
+  write(sums.added, "added", record.added);
+  write(sums.largest, "largest", record.largest);
+  write(sums.listed, "listed", record.listed);
   for (const std::vector<TdMoments>& folds : sums.moments) {
     record.gram = record.gram || !is_diagonal(folds.front().gram());
   }
@@ -186,6 +226,16 @@ ShardStatistics::Node read_node(const shard_file::Node& record, std::size_t plac
               (record.members == 0 || !record.samples.empty()),
           "nodes: {} members of {} folds", record.members, record.samples.size());
   node.sums.state = tensors.vector(fmt::format("{}.state", place));
+  const auto read = [&](const std::vector<std::string>& names, const char* kind,
+                        std::map<std::string, MatrixXd>& matrices) {
+    for (const std::string& name : names) {
+      const std::string tensor = fmt::format("{}.{}.{}", place, kind, name);
+      matrices[name] = tensors.matrix(tensor, tensors.extent(tensor, 0, 2));
+    }
+  };
+  read(record.added, "added", node.sums.added);
+  read(record.largest, "largest", node.sums.largest);
+  read(record.listed, "listed", node.sums.listed);
   for (Index m = 0; m < record.members; ++m) {
     const std::string member = fmt::format("{}.{}", place, m);
     std::vector<TdMoments>& folds = node.sums.moments.emplace_back();
@@ -271,7 +321,27 @@ std::string serialise(const ShardPlan& plan, const ShardFit& fit) {
   if (fit.deviation_factor.size() > 0) {
     content.tensors["deviation_factor"] = matrix_tensor(fit.deviation_factor);
   }
+  if (fit.predictions.explained.size() > 0) {
+    content.tensors["explained"] = vector_tensor(fit.predictions.explained.reshaped());
+  }
+  for (std::size_t i = 0; i < fit.heads.size(); ++i) {
+    for_each_matrix(fit.heads[i], [&](const char* name, const auto& matrix) {
+      if (matrix.size() > 0) content.tensors[head_tensor(i, name)] = matrix_tensor(matrix);
+    });
+    if (i < fit.reward_weights.size() && fit.reward_weights[i].size() > 0) {
+      content.tensors[head_tensor(i, "told")] = vector_tensor(fit.reward_weights[i]);
+    }
+  }
+  if (fit.usual) {
+    content.tensors["usual.mean"] = vector_tensor(fit.usual->mean);
+    content.tensors["usual.weights"] = vector_tensor(fit.usual->weights);
+    content.tensors["usual.runs"] = vector_tensor(fit.usual->longest_runs);
+    content.tensors["usual.error"] = vector_tensor(VectorXd::Constant(1, fit.usual->bellman_error));
+  }
   nlohmann::ordered_json head = to_json(fit);
+  std::vector<Index> squared;
+  for (const PredictiveHead& each : fit.heads) squared.push_back(each.squared);
+  head["squared"] = squared;
   head["plan"] = plan.fingerprint();
   return whole_file(kRounds, head.dump(), std::move(content));
 }
@@ -284,13 +354,44 @@ ShardFit parse_fit(std::string_view bytes, const ShardPlan& plan, const std::str
     require(of != head.end() && *of == plan.fingerprint(), "is of another plan than {}",
             plan.fingerprint());
     head.erase(of);
+    const std::vector<Index> squared = take_squared(head);
     auto fit = from_json_object<ShardFit>(head, "head");
     Tensors tensors(content.tensors);
     fit.state = tensors.vector("state");
     fit.weights = tensors.matrix("weights", tensors.extent("weights", 0, 2));
     if (tensors.has("deviation_factor")) {
-      const Index n = fit.weights.rows();
+      const Index n = tensors.extent("deviation_factor", 0, 2);
       fit.deviation_factor = tensors.matrix("deviation_factor", n, n);
+    }
+    if (tensors.has("explained")) {
+      // Where nothing varies it is no number.
+      const Index size = tensors.extent("explained", 0, 1);
+      const VectorXd all = tensors.vector("explained", size, false);
+      require(size % kHorizonCount == 0, "explained: {} numbers are not of {} horizons", size,
+              kHorizonCount);
+      fit.predictions.explained = all.reshaped(kHorizonCount, size / kHorizonCount);
+    }
+    for (std::size_t i = 0; i < squared.size(); ++i) {
+      PredictiveHead& of = fit.heads.emplace_back();
+      for_each_matrix(of, [&](const char* name, auto& matrix) {
+        const std::string tensor = head_tensor(i, name);
+        if (!tensors.has(tensor)) return;
+        const Index rows = tensors.extent(tensor, 0, 2);
+        constexpr bool is_vector = std::decay_t<decltype(matrix)>::IsVectorAtCompileTime;
+        matrix = is_vector ? tensors.matrix(tensor, rows, 1) : tensors.matrix(tensor, rows);
+      });
+      of.squared = squared[i];
+      const std::string told = head_tensor(i, "told");
+      if (!fit.reward_mean.empty()) {
+        fit.reward_weights.push_back(tensors.has(told) ? tensors.vector(told) : VectorXd());
+      }
+    }
+    if (tensors.has("usual.mean")) {
+      Usual& usual = fit.usual.emplace();
+      usual.mean = tensors.vector("usual.mean");
+      usual.weights = tensors.vector("usual.weights", usual.mean.size());
+      usual.longest_runs = tensors.vector("usual.runs");
+      usual.bellman_error = tensors.vector("usual.error", 1)[0];
     }
     tensors.finish();
     return fit;

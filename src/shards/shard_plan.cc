@@ -10,9 +10,9 @@
 
 #include "core/check.h"
 #include "core/text.h"
-#include "data/chunks.h"
 #include "learn/action_bounds.h"
 #include "learn/first_look.h"
+#include "learn/predictive_fit.h"
 #include "shards/fingerprint.h"
 #include "shards/shard_setup.h"
 #include "value/equations.h"
@@ -40,14 +40,33 @@ VectorXd deviation_of(const ChannelSums& sums) {
   return (vector_of(sums.squares) / std::max(sums.count, 1.0)).cwiseSqrt();
 }
 
-/// Rows after which the memory has forgotten where it started.
-Index forgetting_rows(const FitOptions& fit, Index inputs) {
-  const EchoStateNetwork network(fit.reservoir, inputs, fit.members);
+/// Rows after which the network has forgotten where it started.
+Index forgetting_rows(const EchoStateNetwork& network) {
   const EchoStateReport report = check_echo_state(network);
   const double rate = report.guaranteed ? report.contraction_bound : report.measured.rate;
   require(rate < 1.0, "overlap: the network does not forget; give operator_norm below 1");
   const double rows = rate > 0.0 ? std::ceil(std::log(kForgotten) / std::log(rate)) : 1.0;
   return static_cast<Index>(std::min(rows, static_cast<double>(kLongestOverlap)));
+}
+
+EchoStateNetwork network_of(const FitOptions& fit, Index inputs) {
+  ReservoirOptions reservoir = fit.reservoir;
+  if (fit.predictive) reservoir.units += fit.predictive->extra_units.value_or(0);
+  return {reservoir, inputs, fit.predictive ? 1 : fit.members};
+}
+
+/// Where in an episode each part begins.
+void carry_episodes(ShardPlan& plan, const std::vector<ShardMeasure>& parts) {
+  Index in_episode = 0;
+  std::vector<double> opening(parts.front().percepts.mean.size(), 0.0);
+  for (const ShardMeasure& part : parts) {
+    // One that does not go on begins an episode with its first row.
+    const bool goes_on = part.lead > 0 && in_episode > 0;
+    plan.in_episode.push_back(goes_on ? in_episode : 0);
+    plan.openings.insert(plan.openings.end(), opening.begin(), opening.end());
+    in_episode = part.began ? part.open : in_episode + part.rows;
+    if (part.began && part.open > 0) opening = part.opening;
+  }
 }
 
 ActionSpace environment_actions(const ShardPlan& plan) {
@@ -58,65 +77,46 @@ ActionSpace environment_actions(const ShardPlan& plan) {
 
 }  // namespace
 
+Index least_overlap(const FitOptions& fit) {
+  const Index washout = fit.value.washout_rows();
+  if (!fit.predictive) return washout;
+  const Index exact = fit.predictive->frames + fit.predictive->seen.value_or(kLongSeen) + 1;
+  return RememberedRows::kLookahead + std::max(washout, exact);
+}
+
+void fill_in(ShardPlan& plan, const FitOptions& fit, Index rows) {
+  if (!fit.value.washout) {
+    const bool predictive = plan.fit.predictive.has_value();
+    const bool spared = !predictive || rows >= 10 * kCutOutWashout;
+    plan.fit.value.washout = plan.cut_out && spared ? kCutOutWashout : predictive ? 1 : 0;
+  }
+  if (plan.overlap > 0) plan.overlap = std::max(plan.overlap, least_overlap(plan.fit));
+}
+
 void require_summable(const LogOptions& reading, const FitOptions& fit, const ShardCuts& cuts) {
-  require(!fit.predictive,
-          "predictive: parts are added up for a value on the memory itself alone; start from the "
-          "preset direct, or learn predictive states in one process");
-  require(fit.value.method == Method::lstd,
-          "value.method = bellman_residual: parts are added up for lstd alone");
-  require(!fit.reweight, "reweight: is not for parts; leave it out");
-  require(fit.pessimism == 0.0, "pessimism = {}: is not for parts; leave it out", fit.pessimism);
+  if (fit.predictive) {
+    require_unused(fit);
+  } else {
+    require(fit.value.method == Method::lstd,
+            "value.method = bellman_residual: parts are added up for lstd alone");
+    require(!fit.reweight, "reweight: is not for parts; leave it out");
+    require(fit.pessimism == 0.0, "pessimism = {}: is not for parts; leave it out", fit.pessimism);
+    require(fit.value.trace == 0.0 || !cuts.continued,
+            "trace = {}: traces do not go on from part to part; cut parts where episodes end",
+            fit.value.trace);
+  }
   require(!fit.reservoir.procedure_one || fit.reservoir.procedure_one->input_bound,
           "procedure_one.input_bound: must be given for parts, none of which knows it of all");
-  require(fit.value.trace == 0.0 || !cuts.continued,
-          "trace = {}: traces do not go on from part to part; cut parts where episodes end",
-          fit.value.trace);
+  require(fit.limits.hold == 1 || !cuts.continued,
+          "limits.hold = {}: a part that goes on does not know when an action was last chosen; cut "
+          "parts where episodes end",
+          fit.limits.hold);
   require(reading.time.empty(),
           "time = {}: what a usual step is, parts cannot agree on; mark gaps in a column episode",
           shown(reading.time));
   require(reading.missing == LogOptions::Missing::refuse,
           "missing = hold: the mean that is held first is not the same in all parts; fill in what "
           "is missing before");
-}
-
-void ChannelSums::add(const Ref<const MatrixXd>& columns) {
-  if (columns.cols() == 0) return;
-  const VectorXd here = columns.rowwise().mean();
-  merge({.count = static_cast<double>(columns.cols()),
-         .mean = list_of(here),
-         .squares = list_of((columns.colwise() - here).rowwise().squaredNorm()),
-         .minimum = list_of(columns.rowwise().minCoeff()),
-         .maximum = list_of(columns.rowwise().maxCoeff())});
-}
-
-void ChannelSums::merge(const ChannelSums& other) {
-  if (other.count == 0.0) return;
-  if (count == 0.0) {
-    *this = other;
-    return;
-  }
-  require(mean.size() == other.mean.size(), "measures of {} and of {} channels do not add up",
-          mean.size(), other.mean.size());
-  // Two sets' means and squares make those of both (Chan, Golub and LeVeque).
-  const double all = count + other.count;
-  for (std::size_t i = 0; i < mean.size(); ++i) {
-    const double apart = other.mean[i] - mean[i];
-    squares[i] += other.squares[i] + apart * apart * (count * other.count / all);
-    mean[i] += apart * (other.count / all);
-    minimum[i] = std::min(minimum[i], other.minimum[i]);
-    maximum[i] = std::max(maximum[i], other.maximum[i]);
-  }
-  count = all;
-}
-
-void ShardMeasure::merge(const ShardMeasure& other) {
-  rows += other.rows;
-  counted += other.counted;
-  episodes += other.episodes;
-  terminated += other.terminated;
-  percepts.merge(other.percepts);
-  actions.merge(other.actions);
-  inputs.merge(other.inputs);
 }
 
 void ShardPlan::validate() const {
@@ -131,8 +131,12 @@ void ShardPlan::validate() const {
   require(std::all_of(counted.begin(), counted.end(), [](Index rows) { return rows >= 0; }),
           "counted: must not be negative");
   require(overlap >= 0, "overlap = {}: must not be negative", overlap);
-  require(overlap == 0 || overlap >= fit.value.washout_rows(),
-          "overlap = {}: must be at least the washout of {}", overlap, fit.value.washout_rows());
+  require(overlap == 0 || overlap >= least_overlap(fit),
+          "overlap = {}: must be at least {}, as the washout and what is remembered are", overlap,
+          least_overlap(fit));
+  require(rows.size() == parts.size() &&
+              std::all_of(rows.begin(), rows.end(), [](Index count) { return count >= 1; }),
+          "rows: {} numbers for {} parts, must be at least 1", rows.size(), parts.size());
   require(block >= 1 && block <= 256, "block = {}: must be from 1 to 256", block);
   reading.validate();
   fit.validate();
@@ -152,6 +156,19 @@ void ShardPlan::validate() const {
               std::ssize(measured.actions.mean) == environment.actions.size(),
           "measured: does not fit {} observations and {} actions", percepts - 1,
           environment.actions.size());
+  if (fit.predictive && overlap > 0) {
+    require(in_episode.size() == parts.size() &&
+                openings.size() == parts.size() * static_cast<std::size_t>(percepts),
+            "in_episode and openings: {} and {} numbers, must be {} and {}", in_episode.size(),
+            openings.size(), parts.size(), parts.size() * static_cast<std::size_t>(percepts));
+    require(std::all_of(in_episode.begin(), in_episode.end(), [](Index at) { return at >= 0; }) &&
+                std::all_of(openings.begin(), openings.end(),
+                            [](double number) { return std::isfinite(number); }),
+            "in_episode and openings: must be finite, and rows not negative");
+  } else {
+    require(in_episode.empty() && openings.empty(),
+            "in_episode and openings: are for predictive states of parts that go on");
+  }
   environment.actions.validate();
 }
 
@@ -200,53 +217,17 @@ ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions
     if (reading.upper.empty()) plan.reading.upper = {infinity};
   }
   plan.fit = fit;
-  if (!fit.value.washout) plan.fit.value.washout = *log.cut_out() ? kCutOutWashout : 0;
+  plan.cut_out = *log.cut_out();
   if (cuts.continued) {
     plan.overlap = cuts.overlap.value_or(0);
-    if (!cuts.overlap) plan.overlap = forgetting_rows(fit, InputLayout::of(spec).size());
-    plan.overlap = std::max(plan.overlap, plan.fit.value.washout_rows());
+    if (!cuts.overlap) {
+      plan.overlap = forgetting_rows(network_of(fit, InputLayout::of(spec).size()));
+      if (fit.predictive) plan.overlap += least_overlap(fit);
+    }
     require(plan.overlap >= 1, "overlap = {}: must be at least 1 where parts go on", plan.overlap);
   }
+  fill_in(plan, fit, log.rows());
   return plan;
-}
-
-ShardMeasure measure_part(const ShardPlan& plan, TrajectorySource& rows, Index lead) {
-  const InputLayout layout = InputLayout::of(plan.environment);
-  const Index washout = plan.fit.value.washout_rows();
-  ShardMeasure measure;
-  MatrixXd percepts, actions, inputs;
-  Index in_episode = 0;
-  for_each_chunk(rows, [&](const Trajectory& chunk, Index first) {
-    require_fit(layout, chunk);
-    percepts.resize(1 + layout.observation_size, chunk.steps());
-    actions.resize(layout.action_size, chunk.steps());
-    inputs.resize(layout.size(), chunk.steps());
-    Index count = 0, taken = 0;
-    for (Index k = 0; k < chunk.steps(); ++k, ++in_episode) {
-      const bool counts = first + k >= lead;
-      if (counts) {
-        measure.episodes += in_episode == 0 ? 1 : 0;
-        measure.counted += in_episode >= washout ? 1 : 0;
-        percepts(0, count) = chunk.rewards()[k];
-        percepts.col(count).tail(layout.observation_size) = chunk.observations().col(k);
-        ++count;
-      }
-      if (counts && chunk.end(k) != EpisodeEnd::terminated) {
-        actions.col(taken) = chunk.actions().col(k);
-        write_input(layout, chunk, k, inputs.col(taken));
-        ++taken;
-      } else if (counts) {
-        ++measure.terminated;
-      }
-      if (chunk.end(k) != EpisodeEnd::none) in_episode = -1;
-    }
-    measure.rows += count;
-    measure.percepts.add(percepts.leftCols(count));
-    measure.actions.add(actions.leftCols(taken));
-    measure.inputs.add(inputs.leftCols(taken));
-  });
-  require(measure.rows >= 1, "the part is empty: it has no rows of its own");
-  return measure;
 }
 
 void finish_plan(ShardPlan& plan, const std::vector<ShardMeasure>& parts, bool sampled) {
@@ -254,9 +235,26 @@ void finish_plan(ShardPlan& plan, const std::vector<ShardMeasure>& parts, bool s
           "the plan has {} parts, {} were measured", plan.parts.size(), parts.size());
   plan.measured = {};
   plan.counted.clear();
+  plan.rows.clear();
+  plan.in_episode.clear();
+  plan.openings.clear();
   for (const ShardMeasure& part : parts) {
     plan.measured.merge(part);
     if (!sampled) plan.counted.push_back(part.counted);
+    if (!sampled) plan.rows.push_back(part.rows);
+  }
+  if (sampled) {
+    const Index mean = std::max<Index>(1, plan.measured.rows / std::ssize(parts));
+    plan.rows.assign(plan.parts.size(), mean);
+  }
+  if (plan.fit.predictive && plan.overlap > 0) {
+    require(!sampled, "predictive states of parts that go on need a look at all of them");
+    carry_episodes(plan, parts);
+  }
+  if (plan.fit.predictive) {
+    // Where nobody has looked.
+    if (!plan.fit.predictive->seen) plan.fit.predictive->seen = 0;
+    if (!plan.fit.predictive->extra_units) plan.fit.predictive->extra_units = 0;
   }
   const ShardMeasure& all = plan.measured;
   require(all.percepts.minimum[0] < all.percepts.maximum[0] || all.terminated > 0,
@@ -309,17 +307,22 @@ ExperienceSummary summary_of(const ShardPlan& plan) {
                      channels(deviation_of(all.percepts), deviation_of(all.actions))}};
 }
 
+InputScaling scaling_of(const ShardPlan& plan) {
+  return {vector_of(plan.input_mean), vector_of(plan.input_spread)};
+}
+
+EchoStateNetwork network_of(const ShardPlan& plan) {
+  return network_of(plan.fit, InputLayout::of(plan.environment).size())
+      .with_input_scaling(scaling_of(plan));
+}
+
 Controller controller_of(const ShardPlan& plan) {
   const FitOptions& fit = plan.fit;
-  const EchoStateNetwork drawn(fit.reservoir, InputLayout::of(plan.environment).size(),
-                               fit.members);
-  const InputScaling scaling{vector_of(plan.input_mean), vector_of(plan.input_spread)};
-  Controller controller{
-      .reservoir = std::make_shared<const EchoStateNetwork>(drawn.with_input_scaling(scaling)),
-      .layout = InputLayout::of(plan.environment),
-      .actions = plan.environment.actions,
-      .greedy = fit.greedy,
-      .limits = fit.limits};
+  Controller controller{.reservoir = std::make_shared<const EchoStateNetwork>(network_of(plan)),
+                        .layout = InputLayout::of(plan.environment),
+                        .actions = plan.environment.actions,
+                        .greedy = fit.greedy,
+                        .limits = fit.limits};
   const bool needs_no_bounds = fit.greedy.maximiser == Maximiser::sampled &&
                                fit.greedy.candidate_spread && !fit.action_limit && fit.sweeps == 0;
   if (!needs_no_bounds) {
@@ -329,9 +332,13 @@ Controller controller_of(const ShardPlan& plan) {
   return controller;
 }
 
-Index rows_before(const ShardPlan& plan, Index part) {
+Index counted_before(const ShardPlan& plan, Index part) {
   if (plan.counted.empty()) return 0;
   return std::accumulate(plan.counted.begin(), plan.counted.begin() + part, Index{0});
+}
+
+Index rows_before(const ShardPlan& plan, Index part) {
+  return std::accumulate(plan.rows.begin(), plan.rows.begin() + part, Index{0});
 }
 
 }  // namespace waggle

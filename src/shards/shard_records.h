@@ -9,9 +9,15 @@ namespace waggle {
 
 template <>
 struct Names<ShardFit::Stage> {
-  static constexpr std::array<std::pair<std::string_view, ShardFit::Stage>, 4> all{
+  static constexpr std::array<std::pair<std::string_view, ShardFit::Stage>, 10> all{
       {{"value", ShardFit::Stage::value},
        {"sweep", ShardFit::Stage::sweep},
+       {"predict", ShardFit::Stage::predict},
+       {"action", ShardFit::Stage::action},
+       {"layer", ShardFit::Stage::layer},
+       {"follow", ShardFit::Stage::follow},
+       {"reward", ShardFit::Stage::reward},
+       {"recall", ShardFit::Stage::recall},
        {"judge", ShardFit::Stage::judge},
        {"done", ShardFit::Stage::done}}};
 };
@@ -34,6 +40,10 @@ void describe(Visitor& v, ShardMeasure& o) {
   v("percepts", o.percepts, "reward and observations");
   v("actions", o.actions, "that were taken");
   v("inputs", o.inputs, "of the reservoir");
+  v("lead", o.lead, "rows of the part before");
+  v("began", o.began, "whether an episode began or ended here");
+  v("open", o.open, "rows of the last one that are here, unless it ended");
+  v("opening", o.opening, "reward and observations of its first row, if that is here");
 }
 
 template <typename Visitor>
@@ -41,8 +51,12 @@ void describe(Visitor& v, ShardPlan& o) {
   v("waggle_version", o.waggle_version, "that made it, and fits");
   v("parts", o.parts, "in the order in which they are added up");
   v("counted", o.counted, "rows of each that are fitted; none: not known");
+  v("rows", o.rows, "of each, or, of a sample, on average");
   v("overlap", o.overlap, "rows of the part before that a part begins with; 0: none goes on");
+  v("in_episode", o.in_episode, "how many rows into an episode each begins");
+  v("openings", o.openings, "reward and observations that it began with, one after the other");
   v("block", o.block, "rows that are in one fold");
+  v("cut_out", o.cut_out, "whether what is recorded was running before");
   v("lower", o.lower, "bounds of the actions");
   v("upper", o.upper, "as lower");
   v("input_mean", o.input_mean, "of each input, which is taken off it");
@@ -70,6 +84,13 @@ void describe(Visitor& v, ShardFit& o) {
   v("sweeps", o.sweeps, "made");
   v("end", o.end, "how they ended");
   v("warnings", o.warnings, "for a person");
+  v("by_action", o.by_action, "whether states hold what depends on the action");
+  v("reward_mean", o.reward_mean, "of the transitions, for each fit");
+  v("reward_total", o.reward_total, "squares about it");
+  v("reward_error", o.reward_error, "what of it a state does not tell");
+  v("reward_model", o.predictions.reward_model, "share that only a reward model explains");
+  v("horizons", o.predictions.horizons, "steps ahead that were judged");
+  v("searches", o.searches, "for the best actions, in the last fit");
 }
 
 }  // namespace waggle

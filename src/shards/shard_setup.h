@@ -7,10 +7,22 @@ namespace waggle {
 /// What the plan's parts did, as a pass over all of them would say.
 ExperienceSummary summary_of(const ShardPlan& plan);
 
-/// The controller of the plan, without weights.
+/// Rows of the part before that have to be there where parts go on: the washout, and, of predictive
+/// states, rows whose future is in this part, and what is remembered exactly.
+Eigen::Index least_overlap(const FitOptions& fit);
+/// Fills in what `fit` does not give and depends on whether there are predictive states.
+void fill_in(ShardPlan& plan, const FitOptions& fit, Eigen::Index rows);
+
+/// How inputs are scaled, and the network that reads them so.
+InputScaling scaling_of(const ShardPlan& plan);
+EchoStateNetwork network_of(const ShardPlan& plan);
+
+/// The controller of the plan, without weights; that of predictive states has the network of their
+/// memory alone.
 Controller controller_of(const ShardPlan& plan);
 
-/// Rows that count before those of a part.
+/// Rows that count before those of a part, and rows in all.
+Eigen::Index counted_before(const ShardPlan& plan, Eigen::Index part);
 Eigen::Index rows_before(const ShardPlan& plan, Eigen::Index part);
 
 }  // namespace waggle

@@ -10,6 +10,8 @@
 #include "learn/first_look.h"
 #include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
+#include "learn/usual.h"
+#include "shards/predictive_shards.h"
 #include "shards/shard_setup.h"
 #include "value/deviation.h"
 #include "value/equations.h"
@@ -33,7 +35,10 @@ class Round {
       : plan_(plan), sums_(sums), controller_(controller_of(plan)), fit_(before) {}
 
   ShardFit solve() {
-    if (fit_.stage == ShardFit::Stage::judge) {
+    const bool judges = fit_.stage == ShardFit::Stage::judge;
+    if (plan_.fit.predictive && !judges) {
+      solve_predictive(plan_, sums_, fit_);
+    } else if (judges) {
       judge();
     } else {
       fit_.state = sums_.state;
@@ -116,13 +121,20 @@ class Round {
 
   void judge() {
     const Index rows = fit_.diagnostics.samples;
-    if (fit_.sweeps.empty()) fit_.diagnostics.residual = bellman_error(rows);
+    if (fit_.sweeps.empty() && !plan_.fit.predictive) {
+      fit_.diagnostics.residual = bellman_error(rows);
+    }
     const ExperienceSummary summary = summary_of(plan_);
     const std::string fault = impossible_values(sums_.values, summary.ranges,
                                                 plan_.fit.value.discount, summary.terminated > 0);
     if (!fault.empty()) fit_.warnings.push_back(fault);
     fit_.stage = ShardFit::Stage::done;
     if (!plan_.fit.confidence) return;
+    find_usual();
+    if (plan_.fit.predictive) {
+      if (fit_.deviation_factor.size() == 0) say_ill_conditioned();
+      return;
+    }
     require(sums_.moments.size() == 1 && sums_.moments[0].size() == 1 &&
                 sums_.moments[0][0].features() == controller_.reservoir->features(),
             "the sums are not of the plan's {} features", controller_.reservoir->features());
@@ -135,9 +147,27 @@ class Round {
     system.diagonal().array() += ridge;
     gram.diagonal().array() += ridge;
     fit_.deviation_factor = deviation_factor(std::move(system), gram, fit_.diagnostics.residual);
-    if (fit_.deviation_factor.size() == 0) {
-      fit_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
-    }
+    if (fit_.deviation_factor.size() == 0) say_ill_conditioned();
+  }
+
+  void say_ill_conditioned() {
+    fit_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
+  }
+
+  void find_usual() {
+    const auto features = sums_.listed.find("usual");
+    if (features == sums_.listed.end()) return;
+    const auto errors = sums_.listed.find("errors");
+    const auto runs = sums_.largest.find("runs");
+    const Index channels = 1 + plan_.environment.observation_size();
+    require(errors != sums_.listed.end() && runs != sums_.largest.end() &&
+                features->second.allFinite() && errors->second.rows() == 1 &&
+                errors->second.cols() == features->second.cols() &&
+                runs->second.rows() == channels && runs->second.cols() == 1 &&
+                features->second.rows() == model_of(plan_, fit_).fitted_size(),
+            "the sums do not say what is usual");
+    fit_.usual =
+        UsualMeasure::of(features->second, errors->second.row(0).transpose(), runs->second.col(0));
   }
 
   const ShardPlan& plan_;
@@ -162,14 +192,13 @@ ShardFit solve_round(const ShardPlan& plan, const ShardFit& fit, ShardStatistics
 Model model_of(const ShardPlan& plan, const ShardFit& fit) {
   require(fit.weights.cols() >= 1, "nothing is solved yet: there is no model");
   Learnt model;
+  model.usual = fit.usual;
   model.controller = controller_of(plan);
   model.controller.weights = fit.weights.rightCols(1);
   model.environment = plan.environment;
   model.options = plan.fit;
   if (plan.fit.standardise) {
-    model.scaling = InputScaling{
-        Eigen::Map<const VectorXd>(plan.input_mean.data(), std::ssize(plan.input_mean)),
-        Eigen::Map<const VectorXd>(plan.input_spread.data(), std::ssize(plan.input_spread))};
+    model.scaling = scaling_of(plan);
   }
   const ExperienceSummary summary = summary_of(plan);
   model.diagnostics = fit.diagnostics;
@@ -186,6 +215,7 @@ Model model_of(const ShardPlan& plan, const ShardFit& fit) {
                       .episodes = summary.episodes};
   model.rounds.push_back(
       {.steps = summary.rows, .mean_reward = 0.0, .sweeps = fit.sweeps, .end = fit.end});
+  if (plan.fit.predictive) fill_predictive(plan, fit, model);
   add_fit_warnings(plan.fit, false, model);
   model.warnings.insert(model.warnings.end(), fit.warnings.begin(), fit.warnings.end());
   if (fit.stage != ShardFit::Stage::done) {

@@ -9,6 +9,7 @@
 #include "control/transitions.h"
 #include "core/check.h"
 #include "shards/fingerprint.h"
+#include "shards/predictive_shards.h"
 #include "shards/shard_setup.h"
 #include "value/equations.h"
 
@@ -71,7 +72,7 @@ class PartSums {
         judges_(fit.stage == ShardFit::Stage::judge),
         gathers_(!judges_ || plan.fit.confidence),
         equations_(*controller_.reservoir, options_of(plan, fit.stage),
-                   {.size = plan.block, .before = rows_before(plan, part)}, plan.rewards) {
+                   {.size = plan.block, .before = counted_before(plan, part)}, plan.rewards) {
     sums_.state = VectorXd::Zero(controller_.reservoir->units());
   }
 
@@ -155,12 +156,25 @@ std::string ShardFit::fingerprint() const {
   Fingerprint print;
   print.add(
       fmt::format("{} {} {}", static_cast<int>(stage), weights.cols(), diagnostics.relative_ridge));
-  if (weights.cols() > 0) {
-    const VectorXd last = weights.rightCols(1);
-    print.add({reinterpret_cast<const char*>(last.data()),
-               static_cast<std::size_t>(last.size()) * sizeof(double)});
+  const auto add = [&](const auto& numbers) {
+    print.add({reinterpret_cast<const char*>(numbers.data()),
+               static_cast<std::size_t>(numbers.size()) * sizeof(double)});
+  };
+  if (weights.cols() > 0) add(VectorXd(weights.rightCols(1)));
+  for (const PredictiveHead& head : heads) {
+    for (const MatrixXd* matrix :
+         {&head.first, &head.layer.directions, &head.second, &head.base, &head.drift, &head.reward,
+          &head.bends, &head.value.directions}) {
+      add(*matrix);
+    }
   }
   return print.text();
+}
+
+ShardFit start_of(const ShardPlan& plan) {
+  ShardFit fit;
+  if (plan.fit.predictive) fit.stage = ShardFit::Stage::predict;
+  return fit;
 }
 
 Index ShardSums::rows() const {
@@ -184,6 +198,31 @@ void ShardSums::merge(const ShardSums& next) {
   values.lowest = std::min(values.lowest, next.values.lowest);
   values.highest = std::max(values.highest, next.values.highest);
   state = next.state;
+  const auto joined = [](auto& here, const auto& there, const char* what, auto join) {
+    for (const auto& [name, matrix] : there) {
+      const auto [place, fresh] = here.emplace(name, matrix);
+      if (fresh) continue;
+      MatrixXd& mine = place->second;
+      require(mine.rows() == matrix.rows(), "{} {} of {} and {} rows do not go together", what,
+              name, mine.rows(), matrix.rows());
+      join(mine, matrix);
+    }
+  };
+  const auto require_same = [](const MatrixXd& a, const MatrixXd& b) {
+    require(a.cols() == b.cols(), "sums of {} and {} columns do not add up", a.cols(), b.cols());
+  };
+  joined(added, next.added, "sums", [&](MatrixXd& mine, const MatrixXd& other) {
+    require_same(mine, other);
+    mine += other;
+  });
+  joined(largest, next.largest, "sums", [&](MatrixXd& mine, const MatrixXd& other) {
+    require_same(mine, other);
+    mine = mine.cwiseMax(other);
+  });
+  joined(listed, next.listed, "lists", [](MatrixXd& mine, const MatrixXd& other) {
+    mine.conservativeResize(Eigen::NoChange, mine.cols() + other.cols());
+    mine.rightCols(other.cols()) = other;
+  });
 }
 
 ShardSums sum_part(const ShardPlan& plan, const ShardFit& fit, Index part, TrajectorySource& rows,
@@ -193,6 +232,16 @@ ShardSums sum_part(const ShardPlan& plan, const ShardFit& fit, Index part, Traje
   require(fit.stage != ShardFit::Stage::done, "all rounds are done: there is nothing to add up");
   const std::string& name = plan.parts[static_cast<std::size_t>(part)];
   try {
+    if (plan.fit.predictive && fit.stage != ShardFit::Stage::judge) {
+      require(fit.stage != ShardFit::Stage::value && fit.stage != ShardFit::Stage::sweep,
+              "the rounds are of a value on the memory itself, the plan is not");
+      return sum_predictive(plan, fit, part, rows, lead);
+    }
+    if (plan.fit.predictive) {
+      ShardSums judged;
+      judge_part(plan, fit, part, rows, lead, judged);
+      return judged;
+    }
     PartSums sums(plan, fit, part, lead);
     sums.run(rows);
     if (!plan.counted.empty()) {
@@ -202,7 +251,11 @@ ShardSums sum_part(const ShardPlan& plan, const ShardFit& fit, Index part, Traje
               "plan again",
               sums.counted(), planned);
     }
-    return sums.take();
+    ShardSums result = sums.take();
+    if (fit.stage == ShardFit::Stage::judge && plan.fit.confidence) {
+      judge_part(plan, fit, part, rows, lead, result);
+    }
+    return result;
   } catch (const Error& error) {
     throw Error(fmt::format("part '{}': {}", name, error.what()));
   }

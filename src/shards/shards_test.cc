@@ -5,16 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
-#include <waggle/cart_pole.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/presets.h>
-#include <waggle/rollout.h>
 #include <waggle/shards.h>
 
 #include "expect_error.h"
+#include "shard_parts.h"
 #include "temporary_folder.h"
 
 namespace waggle {
@@ -30,94 +28,6 @@ FitOptions small_fit(double discount = 0.5) {
   fit.members = 2;
   fit.value.discount = discount;
   fit.sweeps = 4;
-  return fit;
-}
-
-/// A log in files.
-struct Parts {
-  EnvironmentSpec spec;
-  LogOptions reading;
-  std::vector<std::string> files;
-};
-
-std::string part_name(std::size_t i) { return "part" + std::to_string(i) + ".csv"; }
-
-/// Episodes of the pole, which terminate, cut where they do.
-Parts pole_parts(const TemporaryFolder& folder, std::size_t count) {
-  CartPole pole;
-  Simulation simulation(pole, 3);
-  UniformPolicy random(pole.spec().actions);
-  const Trajectory rows = simulation.run(random, {.steps = 700}).trajectory;
-  Parts parts{pole.spec(), LogOptions::of(pole.spec()), {}};
-  Index from = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    Index to = i + 1 == count
-                   ? rows.steps()
-                   : (rows.steps() * static_cast<Index>(i + 1)) / static_cast<Index>(count);
-    while (to < rows.steps() && rows.end(to - 1) == EpisodeEnd::none) ++to;
-    Trajectory part(1, rows.observation_size());
-    part.append(rows, from, to - from);
-    write_log(folder.path(part_name(i)), parts.spec, part);
-    parts.files.push_back(folder.path(part_name(i)));
-    from = to;
-  }
-  return parts;
-}
-
-/// One flight of the bee, cut anywhere.
-Parts flight_parts(const TemporaryFolder& folder, std::size_t count, Index rows_in_all = 900) {
-  BeeWorld world;
-  Simulation simulation(world, 5);
-  UniformPolicy random(world.spec().actions);
-  const Trajectory rows = simulation.run(random, {.steps = rows_in_all}).trajectory;
-  Parts parts{world.spec(), LogOptions::of(world.spec()), {}};
-  for (std::size_t i = 0; i < count; ++i) {
-    const Index from = rows.steps() * static_cast<Index>(i) / static_cast<Index>(count);
-    const Index to = rows.steps() * static_cast<Index>(i + 1) / static_cast<Index>(count);
-    Trajectory part(1, 0);
-    part.append(rows, from, to - from);
-    write_log(folder.path(part_name(i)), parts.spec, part);
-    parts.files.push_back(folder.path(part_name(i)));
-  }
-  write_log(folder.path("whole.csv"), parts.spec, rows);
-  return parts;
-}
-
-ShardPlan plan_of(const Parts& parts, const FitOptions& fit, ShardCuts cuts = {},
-                  bool sampled = false) {
-  cuts.parts = parts.files;
-  const Log log(parts.files, parts.reading);
-  ShardPlan plan = begin_plan(log, parts.reading, fit, cuts);
-  std::vector<ShardMeasure> measures;
-  for (std::size_t i = 0; i < parts.files.size(); ++i) {
-    if (sampled && i % 2 == 1) continue;
-    ShardLog rows(plan, parts.files[i], i > 0 ? parts.files[i - 1] : "");
-    measures.push_back(measure_part(plan, rows, rows.lead()));
-  }
-  finish_plan(plan, measures, sampled);
-  return plan;
-}
-
-ShardStatistics one_part(const ShardPlan& plan, const ShardFit& fit, std::size_t i) {
-  ShardLog rows(plan, plan.parts[i], i > 0 ? plan.parts[i - 1] : "");
-  const auto part = static_cast<Index>(i);
-  ShardStatistics statistics(plan, fit);
-  statistics.add(part, sum_part(plan, fit, part, rows, rows.lead()));
-  return statistics;
-}
-
-ShardStatistics all_parts(const ShardPlan& plan, const ShardFit& fit) {
-  ShardStatistics all(plan, fit);
-  for (std::size_t i = 0; i < plan.parts.size(); ++i) all.merge(one_part(plan, fit, i));
-  return all;
-}
-
-ShardFit learn_parts(const ShardPlan& plan) {
-  ShardFit fit;
-  while (fit.stage != Stage::done) {
-    ShardStatistics all = all_parts(plan, fit);
-    fit = solve_round(plan, fit, all);
-  }
   return fit;
 }
 
@@ -146,6 +56,11 @@ void expect_same_model(const Model& parts, const Model& whole) {
   ASSERT_EQ(parts.deviation_factor.size(), whole.deviation_factor.size());
   EXPECT_LT((parts.deviation_factor - whole.deviation_factor).norm(),
             1e-7 * whole.deviation_factor.norm());
+  ASSERT_TRUE(parts.usual && whole.usual);
+  EXPECT_LT(distance(parts.usual->mean, whole.usual->mean), 1e-9);
+  EXPECT_LT(distance(parts.usual->weights, whole.usual->weights), 1e-6);
+  EXPECT_NEAR(parts.usual->bellman_error / whole.usual->bellman_error, 1.0, 1e-6);
+  EXPECT_EQ(parts.usual->longest_runs, whole.usual->longest_runs);
 }
 
 TEST(Shards, PartsThatEndWhereEpisodesDoGiveWhatTheWholeGives) {
@@ -313,7 +228,7 @@ TEST(Shards, WhatIsNoSumIsRefusedByName) {
     const Log log(parts.files, parts.reading);
     expect_error([&] { begin_plan(log, read.reading, fit, {.parts = parts.files}); }, what);
   };
-  refused([](FitOptions& fit, LogOptions&) { fit.predictive.emplace(); }, "preset direct");
+  refused([](FitOptions& fit, LogOptions&) { fit.predictive.emplace(); }, "members counts only");
   refused([](FitOptions& fit, LogOptions&) { fit.value.method = Method::bellman_residual; },
           "bellman_residual");
   refused([](FitOptions& fit, LogOptions&) { fit.reweight = true; }, "reweight");

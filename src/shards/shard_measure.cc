@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include <waggle/shards.h>
+
+#include "core/check.h"
+#include "core/parallel.h"
+#include "data/chunks.h"
+#include "learn/action_bounds.h"
+#include "learn/log_choice.h"
+#include "learn/predictive_fit.h"
+#include "shards/shard_setup.h"
+
+namespace waggle {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Ref;
+using Eigen::VectorXd;
+
+namespace {
+
+std::vector<double> list_of(const Ref<const VectorXd>& vector) {
+  return {vector.begin(), vector.end()};
+}
+
+}  // namespace
+
+void ChannelSums::add(const Ref<const MatrixXd>& columns) {
+  if (columns.cols() == 0) return;
+  const VectorXd here = columns.rowwise().mean();
+  merge({.count = static_cast<double>(columns.cols()),
+         .mean = list_of(here),
+         .squares = list_of((columns.colwise() - here).rowwise().squaredNorm()),
+         .minimum = list_of(columns.rowwise().minCoeff()),
+         .maximum = list_of(columns.rowwise().maxCoeff())});
+}
+
+void ChannelSums::merge(const ChannelSums& other) {
+  if (other.count == 0.0) return;
+  if (count == 0.0) {
+    *this = other;
+    return;
+  }
+  require(mean.size() == other.mean.size(), "measures of {} and of {} channels do not add up",
+          mean.size(), other.mean.size());
+  // Two sets' means and squares make those of both (Chan, Golub and LeVeque).
+  const double all = count + other.count;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const double apart = other.mean[i] - mean[i];
+    squares[i] += other.squares[i] + apart * apart * (count * other.count / all);
+    mean[i] += apart * (other.count / all);
+    minimum[i] = std::min(minimum[i], other.minimum[i]);
+    maximum[i] = std::max(maximum[i], other.maximum[i]);
+  }
+  count = all;
+}
+
+void ShardMeasure::merge(const ShardMeasure& other) {
+  rows += other.rows;
+  counted += other.counted;
+  episodes += other.episodes;
+  terminated += other.terminated;
+  percepts.merge(other.percepts);
+  actions.merge(other.actions);
+  inputs.merge(other.inputs);
+  if (other.began) {
+    began = true;
+    open = other.open;
+    opening = other.opening;
+  } else {
+    open += other.rows;
+  }
+}
+
+ShardMeasure measure_part(const ShardPlan& plan, TrajectorySource& rows, Index lead) {
+  const InputLayout layout = InputLayout::of(plan.environment);
+  const Index washout = plan.fit.value.washout_rows();
+  ShardMeasure measure;
+  measure.lead = lead;
+  MatrixXd percepts, actions, inputs;
+  Index in_episode = 0;
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index first) {
+    require_fit(layout, chunk);
+    percepts.resize(1 + layout.observation_size, chunk.steps());
+    actions.resize(layout.action_size, chunk.steps());
+    inputs.resize(layout.size(), chunk.steps());
+    Index count = 0, taken = 0;
+    for (Index k = 0; k < chunk.steps(); ++k, ++in_episode) {
+      const bool counts = first + k >= lead;
+      if (counts) {
+        if (in_episode == 0) {
+          ++measure.episodes;
+          measure.began = true;
+          measure.open = 0;
+          measure.opening = {chunk.rewards()[k]};
+          const auto seen = chunk.observations().col(k);
+          measure.opening.insert(measure.opening.end(), seen.begin(), seen.end());
+        }
+        ++measure.open;
+        measure.counted += in_episode >= washout ? 1 : 0;
+        percepts(0, count) = chunk.rewards()[k];
+        percepts.col(count).tail(layout.observation_size) = chunk.observations().col(k);
+        ++count;
+      }
+      if (counts && chunk.end(k) != EpisodeEnd::terminated) {
+        actions.col(taken) = chunk.actions().col(k);
+        write_input(layout, chunk, k, inputs.col(taken));
+        ++taken;
+      } else if (counts) {
+        ++measure.terminated;
+      }
+      if (chunk.end(k) != EpisodeEnd::none) {
+        in_episode = -1;
+        if (counts) measure.began = true;
+        if (counts) measure.open = 0;
+      }
+    }
+    measure.rows += count;
+    measure.percepts.add(percepts.leftCols(count));
+    measure.actions.add(actions.leftCols(taken));
+    measure.inputs.add(inputs.leftCols(taken));
+  });
+  require(measure.rows >= 1, "the part is empty: it has no rows of its own");
+  return measure;
+}
+
+FirstRows::FirstRows(const ShardPlan& plan)
+    : continued_(plan.overlap > 0),
+      rows_(plan.environment.actions.size(), plan.environment.observation_size()) {}
+
+bool FirstRows::wants_more() const { return rows_.steps() < kMostChoiceRows; }
+
+void FirstRows::add(TrajectorySource& part) {
+  const Index before = rows_.steps();
+  if (before > 0 && !continued_ && rows_.end(before - 1) == EpisodeEnd::none) {
+    rows_.end_episode(EpisodeEnd::truncated);
+  }
+  part.rewind();
+  Trajectory chunk(1, 0);
+  while (wants_more() && part.next(chunk)) {
+    rows_.append(chunk, 0, std::min(chunk.steps(), kMostChoiceRows - rows_.steps()));
+  }
+}
+
+std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
+                                         const FirstRows& first, const LearnWith& with) {
+  if (!plan.fit.predictive || first.rows().steps() == 0) return std::nullopt;
+  const ThreadLimit threads(with.execution.threads);
+  TrajectoryChunks rows(first.rows(), 4096, plan.cut_out);
+  const ExperienceSummary summary = summarise(rows);
+  EnvironmentSpec spec = plan.environment;
+  if (!spec.actions.is_discrete()) spec.actions = bounded_by(spec.actions, summary.ranges, {});
+  std::optional<LogChoice> choice;
+  if (fit.choose) choice = choose_for_log(spec, rows, fit, with);
+  if (choice && !choice->predictive()) {
+    plan.fit.predictive = std::nullopt;
+  } else if (!fit.predictive->seen || !fit.predictive->extra_units) {
+    PredictiveFitter fitter(InputLayout::of(spec), plan.fit, false);
+    const ActionSpace actions = bounded_by(spec.actions, summary.ranges, fit.action_limit);
+    const PredictiveFitter::Memory memory =
+        fitter.choose_memory(rows, summary, actions, plan.fit.value.washout_rows());
+    plan.fit.predictive->seen = memory.seen;
+    plan.fit.predictive->extra_units = memory.extra_units;
+  }
+  fill_in(plan, fit, summary.rows);
+  return choice;
+}
+
+}  // namespace waggle
