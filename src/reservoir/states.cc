@@ -36,7 +36,7 @@ bool is_cut(Index in_episode) { return in_episode >= kUncut && in_episode % kStr
 
 /// Column j of the states is the state before row first + j.
 void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
-  if ((states.array().abs() <= kLargestNumber).all()) return;
+  if (states.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() <= kLargestNumber) return;
   Index j = 0;
   while ((states.col(j).array().abs() <= kLargestNumber).all()) ++j;
   throw Error(
