@@ -299,7 +299,10 @@ class RatioReporter : public benchmark::ConsoleReporter {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {
       if (run.run_type != Run::RT_Iteration) continue;
-      const double time = run.real_accumulated_time / static_cast<double>(run.iterations);
+      // What is of one thread is measured by the time that the processor gave it.
+      const bool is_cpu = run.run_name.time_type == "process_time";
+      const double total = is_cpu ? run.cpu_accumulated_time : run.real_accumulated_time;
+      const double time = total / static_cast<double>(run.iterations);
       auto [entry, is_new] =
           seconds_.emplace(run.run_name.function_name + "/" + run.run_name.args, time);
       if (!is_new) entry->second = std::min(entry->second, time);

@@ -91,17 +91,16 @@ void Sweeps(benchmark::State& state) {
   }
 }
 
-BENCHMARK(Dgemm)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
-BENCHMARK(WholeFit)
-    ->Args({300, 1})
-    ->Args({1000, 1})
-    ->Args({300, 2})
-    ->Args({1000, 2})
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(LeakyFit)->Args({300, 1})->Args({1000, 1})->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(LongFit)->Args({300, 1})->Args({1000, 1})->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(Sweeps)->Args({0, 1})->Args({1, 1})->Args({1, 2})->UseRealTime()->Unit(
+BENCHMARK(Dgemm)->Arg(300)->Arg(1000)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(WholeFit)->Args({300, 1})->Args({1000, 1})->MeasureProcessCPUTime()->Unit(
     benchmark::kMillisecond);
+BENCHMARK(WholeFit)->Args({300, 2})->Args({1000, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(LeakyFit)->Args({300, 1})->Args({1000, 1})->MeasureProcessCPUTime()->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(LongFit)->Args({300, 1})->Args({1000, 1})->MeasureProcessCPUTime()->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(Sweeps)->Args({0, 1})->Args({1, 1})->MeasureProcessCPUTime()->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(Sweeps)->Args({1, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

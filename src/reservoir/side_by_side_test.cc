@@ -77,8 +77,9 @@ Trajectory long_episodes() {
   RandomNumbers numbers(6);
   Trajectory log(1, 0);
   append(numbers, kUncut + 9500, EpisodeEnd::terminated, log);
-  append(numbers, 40, EpisodeEnd::truncated, log);
-  append(numbers, 3, EpisodeEnd::truncated, log);
+  for (const Index rows : {40, 3, 1, 700, 1, 256, 90, 12, 1200, 5, 30, 257, 64, 900}) {
+    append(numbers, rows, rows % 2 == 0 ? EpisodeEnd::terminated : EpisodeEnd::truncated, log);
+  }
   append(numbers, kUncut + 2048, EpisodeEnd::truncated, log);
   append(numbers, kUncut + 1100, EpisodeEnd::none, log);
   return log;
@@ -117,13 +118,21 @@ MatrixXd by_blocks(const ReservoirSystem& network, const Trajectory& log, Index 
 
 TEST(LongRecord, NeitherThreadsNorChunksShow) {
   const Trajectory log = long_episodes();
-  for (const Activation activation : {Activation::relu, Activation::tanh}) {
-    const EchoStateNetwork network(
-        ReservoirOptions{.units = 9, .activation = activation, .seed = 3}, kLayout.size(), 2);
+  const auto options = [](Activation activation, double slowest_leak) {
+    return ReservoirOptions{
+        .units = 30, .activation = activation, .slowest_leak = slowest_leak, .seed = 3};
+  };
+  // The last of them takes longer to settle than is tried at first.
+  for (const ReservoirOptions& used :
+       {options(Activation::relu, 0.5), options(Activation::tanh, 0.5),
+        options(Activation::relu, 0.1)}) {
+    const EchoStateNetwork network(used, kLayout.size(), 2);
     const MatrixXd expected = row_by_row(network, log);
     const MatrixXd states = by_blocks(network, log, 4096);
     EXPECT_EQ(states.leftCols(kUncut), expected.leftCols(kUncut));
     EXPECT_LE((states - expected).cwiseAbs().maxCoeff(), 1e-11);
+    // Sums in another order: they did go side by side, and to the end.
+    EXPECT_NE(states.rightCols(1000), expected.rightCols(1000));
     for (const int threads : {1, 2, 3}) {
       const ThreadLimit limit(threads);
       for (const Index chunk : {101, 5000, 100'000}) {
@@ -136,6 +145,26 @@ TEST(LongRecord, NeitherThreadsNorChunksShow) {
 /// x' = (x + z)₊: remembers all that came since it was last pushed down to 0.
 EchoStateNetwork reservoir_that_adds_up() {
   return {MatrixXd::Identity(1, 1), MatrixXd::Identity(1, 2), VectorXd::Zero(1)};
+}
+
+TEST(LongRecord, ManyEpisodesAreEachDrivenFromTheirStart) {
+  RandomNumbers numbers(9);
+  Trajectory log(1, 0);
+  for (Index episode = 0; log.steps() < kUncut + 9000; ++episode) {
+    append(numbers, 1 + 37 * episode % 300, EpisodeEnd::terminated, log);
+  }
+  const EchoStateNetwork network(ReservoirOptions{.units = 9, .seed = 3}, kLayout.size());
+  const MatrixXd expected = row_by_row(network, log);
+  const MatrixXd states = by_blocks(network, log, 4096);
+  EXPECT_EQ(states.leftCols(kUncut), expected.leftCols(kUncut));
+  EXPECT_LE((states - expected).cwiseAbs().maxCoeff(), 1e-13);
+  EXPECT_NE(states.rightCols(1000), expected.rightCols(1000));
+  for (const int threads : {1, 3}) {
+    const ThreadLimit limit(threads);
+    for (const Index chunk : {101, 5000, 100'000}) {
+      EXPECT_EQ(by_blocks(network, log, chunk), states);
+    }
+  }
 }
 
 TEST(LongRecord, AMemoryThatHasNotForgottenIsNotCut) {

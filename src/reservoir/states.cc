@@ -22,17 +22,26 @@ namespace {
 constexpr Index kBlock = 256;   // steps per block: enough to amortise the factor's update
 constexpr Index kWindow = 768;  // steps that are driven while those before them are looked at
 
-// A long record is cut into stretches, which are driven side by side. Each begins with some rows of
-// settling in, after which the memory has forgotten that it began at 0; where it has not, what the
-// stretch before led to says so, and there are no more cuts. Cuts are counted from the episode's
-// start, so neither threads nor windows nor chunks show.
-constexpr Index kUncut = 16 * 1024;    // rows at an episode's start that are never cut
+// Beyond the first rows of a log, episodes are driven side by side, and a long one is cut into
+// stretches so that it can be. Each begins with some rows of settling in, after which the memory
+// has forgotten that it began at 0; where it has not, what the stretch before led to says so, it is
+// driven again from there, and those after it settle for longer or, in the end, are not cut. Where
+// an episode begins and how far it is from there decides, so neither threads nor windows nor chunks
+// show.
+constexpr Index kUncut = 16 * 1024;    // rows of a log, and of an episode, that go one by one
 constexpr Index kStretch = 1024;       // rows between two cuts; kUncut is a multiple of it
-constexpr Index kSettling = 192;       // rows
+constexpr Index kSettling = 192;       // rows, to begin with
+constexpr Index kLongest = 768;        // twice that, and again
 constexpr double kForgotten = 1e-12;   // of the largest entry of a state
 constexpr double kWindowBytes = 64e6;  // of states, where they are driven side by side
 
-bool is_cut(Index in_episode) { return in_episode >= kUncut && in_episode % kStretch == 0; }
+/// Of an episode that begins with this row, counted from the first of all, so many rows later.
+bool goes_together(Index begin, Index in_episode) {
+  return begin >= kUncut || in_episode >= kUncut;
+}
+bool is_cut(Index begin, Index in_episode) {
+  return in_episode > 0 && in_episode % kStretch == 0 && goes_together(begin, in_episode);
+}
 
 /// Column j of the states is the state before row first + j.
 void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
@@ -51,14 +60,22 @@ class Stretches {
   explicit Stretches(const ReservoirSystem& reservoir)
       : network_(dynamic_cast<const EchoStateNetwork*>(&reservoir)) {}
 
-  /// Is told how far into its episode the pass has come: most never come to a cut.
-  void reach(Index in_episode) {
-    if (network_ == nullptr || together_ || in_episode < kUncut) return;
+  /// Whether there may be any: not if they were found to be of no use.
+  bool possible() const { return network_ != nullptr; }
+  /// Is told how far the pass has come: most never come that far.
+  void reach(Index row) {
+    if (network_ == nullptr || together_ || row < kUncut) return;
     SideBySide::suits(*network_) ? static_cast<void>(together_.emplace(*network_)) : stop();
   }
   void stop() {
     network_ = nullptr;
     together_.reset();
+  }
+  /// Rows before a cut.
+  Index settling() const { return settling_; }
+  void settle_longer() {
+    settling_ *= 2;
+    if (settling_ > kLongest) stop();
   }
   /// Null where rows are driven one after the other.
   const SideBySide* together() const { return together_ ? &*together_ : nullptr; }
@@ -73,6 +90,7 @@ class Stretches {
  private:
   const EchoStateNetwork* network_;
   std::optional<SideBySide> together_;
+  Index settling_ = kSettling;
 };
 
 /// Some blocks of rows that follow each other, and the states they lead through, which a thread may
@@ -83,7 +101,7 @@ class Window {
       : reservoir_(reservoir),
         layout_(layout),
         stretches_(stretches),
-        z_(MatrixXd::Zero(layout.size(), kSettling)),
+        z_(MatrixXd::Zero(layout.size(), kLongest)),
         states_(reservoir.units(), 0) {}
 
   /// Takes the next blocks of a chunk, from `row` on; they end with it at the latest. `first` is
@@ -93,25 +111,28 @@ class Window {
             const Window& before) {
     chunk_ = &chunk;
     blocks_.clear();
-    stretches_.reach(in_episode);
+    stretches_.reach(first);
     const Index window = stretches_.window();
-    const Index most = kSettling + std::min(window + kBlock, chunk.steps() - row);
+    const Index most = kLongest + std::min(window + kBlock, chunk.steps() - row);
     if (z_.cols() < most) z_.resize(z_.rows(), most);
-    z_.leftCols(kSettling) = before.z_.middleCols(before.rows_, kSettling);
+    z_.leftCols(kLongest) = before.z_.middleCols(before.rows_, kLongest);
     rows_ = 0;
     while (rows_ < window && row < chunk.steps()) {
       Block block{first, in_episode, row, rows_, 0, false};
       bool cut = false;
       while (block.count < kBlock && row < chunk.steps() && !block.ended && !cut) {
-        write_input(layout_, chunk, row, z_.col(kSettling + rows_++));
+        write_input(layout_, chunk, row, z_.col(kLongest + rows_++));
         block.ended = chunk.end(row++) != EpisodeEnd::none;
         ++block.count;
-        cut = is_cut(block.in_episode + block.count);
+        cut = is_cut(block.begin(), block.in_episode + block.count);
       }
       first += block.count;
       in_episode = block.ended ? 0 : in_episode + block.count;
       blocks_.push_back(block);
-      if (cut && rows_ + kStretch > window) break;
+      // Before the first that go side by side, and between stretches.
+      const bool begun = stretches_.together() != nullptr;
+      if (block.ended && first >= kUncut && !begun && stretches_.possible()) break;
+      if (cut && (!begun || rows_ + kStretch > window)) break;
     }
     // A column more for every block: where it begins.
     const Index columns = rows_ + std::ssize(blocks_);
@@ -120,26 +141,18 @@ class Window {
 
   /// Works the states out, from this one on, which becomes the one after the last row.
   void drive(VectorXd& state) {
-    const std::vector<Part> parts = find_parts();
-    std::vector<const Part*> alone, together;
-    for (const Part& part : parts) (part.together ? together : alone).push_back(&part);
-    const Index share = (std::ssize(together) + available_threads() - 1) / available_threads();
-    const Index group = std::clamp<Index>(share, 1, SideBySide::kMost);
-    const auto groups = static_cast<int>((std::ssize(together) + group - 1) / group);
-    parallel_for(groups + static_cast<int>(alone.size()), 0, [&](int i) {
-      if (i < groups) {
-        const auto from = together.begin() + i * group;
-        const Index count = std::min<Index>(group, together.end() - from);
-        drive_together({from, from + count}, state);
-        return;
-      }
-      const Part& part = *alone[static_cast<std::size_t>(i - groups)];
-      for (std::size_t k = part.first; k < part.end; ++k) drive_block(k, state);
-    });
-    for (const Part& part : parts) {
-      if (!part.settles || has_forgotten(part.first, state)) continue;
-      stretches_.stop();
-      for (std::size_t k = part.first; k < blocks_.size(); ++k) drive_block(k, state);
+    std::vector<Part> parts = find_parts();
+    auto from = parts.begin();
+    for (;;) {
+      drive({from, parts.end()}, state);
+      from = std::find_if(from, parts.end(), [&](const Part& part) {
+        return part.settles && !has_forgotten(part.first, state);
+      });
+      if (from == parts.end()) break;
+      from->settles = false;
+      stretches_.settle_longer();
+      if (stretches_.together() != nullptr) continue;
+      for (std::size_t k = from->first; k < blocks_.size(); ++k) drive_block(k, state);
       break;
     }
     state = after(blocks_.size() - 1);
@@ -161,6 +174,8 @@ class Window {
     Index column;      // counted from the window's first
     Index count;
     bool ended;
+
+    Index begin() const { return first - in_episode; }  // of its episode
   };
   /// Blocks that follow each other and can be driven without those before them, but for the first.
   struct Part {
@@ -169,15 +184,19 @@ class Window {
     bool settles;            // begins at a cut
   };
 
+  Index rows_of(const Part& part) const {
+    const Block& last = blocks_[part.end - 1];
+    return last.column + last.count - blocks_[part.first].column;
+  }
   std::vector<Part> find_parts() const {
     const bool cuts = stretches_.together() != nullptr;
     std::vector<Part> parts;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const Index in_episode = blocks_[i].in_episode;
-      const bool settles = cuts && is_cut(in_episode);
+      const Block& block = blocks_[i];
+      const bool settles = cuts && is_cut(block.begin(), block.in_episode);
       // Where an episode begins, nothing is known of those before.
       if (i == 0 || blocks_[i - 1].ended || settles) {
-        parts.push_back({i, i, cuts && in_episode >= kUncut, settles});
+        parts.push_back({i, i, cuts && goes_together(block.begin(), block.in_episode), settles});
       }
       ++parts.back().end;
     }
@@ -194,12 +213,34 @@ class Window {
     return states_of(i).rightCols(1);
   }
 
+  /// Parts that follow each other; `state` is where the window begins.
+  void drive(const std::vector<Part>& parts, const VectorXd& state) {
+    std::vector<const Part*> alone, together;
+    for (const Part& part : parts) (part.together ? together : alone).push_back(&part);
+    // Those of about the same length keep each other company.
+    std::stable_sort(together.begin(), together.end(),
+                     [&](const Part* a, const Part* b) { return rows_of(*a) > rows_of(*b); });
+    const Index share = (std::ssize(together) + available_threads() - 1) / available_threads();
+    const Index group = std::clamp<Index>(share, 1, SideBySide::kMost);
+    const auto groups = static_cast<int>((std::ssize(together) + group - 1) / group);
+    parallel_for(groups + static_cast<int>(alone.size()), 0, [&](int i) {
+      if (i < groups) {
+        const auto from = together.begin() + i * group;
+        const Index count = std::min<Index>(group, together.end() - from);
+        drive_together({from, from + count}, state);
+        return;
+      }
+      const Part& part = *alone[static_cast<std::size_t>(i - groups)];
+      for (std::size_t k = part.first; k < part.end; ++k) drive_block(k, state);
+    });
+  }
+
   /// One row after the other; `state` is where the window begins.
   void drive_block(std::size_t i, const VectorXd& state) {
     const Block& block = blocks_[i];
     auto states = states_of(i);
     states.col(0) = i > 0 ? after(i - 1) : state;
-    reservoir_.drive(z_.middleCols(kSettling + block.column, block.count), states);
+    reservoir_.drive(z_.middleCols(kLongest + block.column, block.count), states);
   }
 
   /// Parts side by side; `state` is where the window begins.
@@ -210,12 +251,13 @@ class Window {
     // The rows before the cut, from 0 on.
     MatrixXd settling[2] = {MatrixXd::Zero(states_.rows(), std::ssize(parts)),
                             MatrixXd(states_.rows(), std::ssize(parts))};
-    for (Index t = 0; t < kSettling; ++t) {
+    const Index rows = stretches_.settling();
+    for (Index t = 0; t < rows; ++t) {
       Index count = 0;
       for (std::size_t j = 0; j < parts.size(); ++j) {
         if (!parts[j]->settles) continue;
         x[count] = settling[t % 2].col(static_cast<Index>(j)).data();
-        z[count] = z_.col(blocks_[parts[j]->first].column + t).data();
+        z[count] = z_.col(kLongest - rows + blocks_[parts[j]->first].column + t).data();
         next[count++] = settling[1 - t % 2].col(static_cast<Index>(j)).data();
       }
       if (count == 0) break;
@@ -228,9 +270,12 @@ class Window {
     std::vector<Place> places;
     for (std::size_t j = 0; j < parts.size(); ++j) {
       const Part& part = *parts[j];
-      // A window that begins in the middle of a stretch goes on with it.
       auto start = states_of(part.first).col(0);
-      start = part.settles ? VectorXd(settling[kSettling % 2].col(static_cast<Index>(j))) : state;
+      if (part.settles) {
+        start = settling[rows % 2].col(static_cast<Index>(j));
+      } else {
+        start = part.first > 0 ? after(part.first - 1) : state;
+      }
       places.push_back({part.first});
     }
     for (;;) {
@@ -245,7 +290,7 @@ class Window {
         }
         auto states = states_of(at.block);
         x[count] = states.col(at.row).data();
-        z[count] = z_.col(kSettling + blocks_[at.block].column + at.row).data();
+        z[count] = z_.col(kLongest + blocks_[at.block].column + at.row).data();
         next[count++] = states.col(++at.row).data();
       }
       if (count == 0) return;
@@ -266,7 +311,7 @@ class Window {
   const Trajectory* chunk_ = nullptr;
   std::vector<Block> blocks_;
   Index rows_ = 0;
-  MatrixXd z_;  // the inputs of the rows, after those of the kSettling before them
+  MatrixXd z_;  // the inputs of the rows, after those of the kLongest before them
   MatrixXd states_;
 };
 
