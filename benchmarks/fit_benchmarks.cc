@@ -21,6 +21,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr Index kFitRows = 4096;
+constexpr Index kLongRows = 65'536;
 constexpr Index kSweepRows = 2000;
 const waggle::InputLayout kLayout{.reward = true};
 
@@ -44,18 +45,32 @@ void Dgemm(benchmark::State& state) {
                                                  benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// fit_value by LSTD of one network, on so many threads: drives it twice, once for the fit and once
-/// for its residual, and adds up 1.5 n² products a row.
-void WholeFit(benchmark::State& state) {
-  const Index n = state.range(0);
+void fit(benchmark::State& state, const waggle::ReservoirOptions& options, Index rows) {
   const waggle::ThreadLimit threads(static_cast<int>(state.range(1)));
-  const waggle::EchoStateNetwork network(waggle::plain_reservoir(n, 1), kLayout.size());
-  const waggle::Trajectory log = log_of(kFitRows);
+  const waggle::EchoStateNetwork network(options, kLayout.size());
+  const waggle::Trajectory log = log_of(rows);
   for (auto _ : state) {
     const waggle::ValueFit fit =
         waggle::fit_value(network, kLayout, log, {.discount = 0.5, .solve = {1e-3}});
     benchmark::DoNotOptimize(fit.weights.data());
   }
+}
+
+/// fit_value by LSTD of one network without leaks, on so many threads: drives it once, as the
+/// states of so few rows are kept for the residual, and adds up 1.5 n² products a row.
+void WholeFit(benchmark::State& state) {
+  fit(state, waggle::plain_reservoir(state.range(0), 1), kFitRows);
+}
+
+/// The same of one with leaks, none of whose units is ever 0.
+void LeakyFit(benchmark::State& state) {
+  fit(state, {.units = state.range(0), .seed = 1}, kFitRows);
+}
+
+/// The same along a record that is long enough to be driven in stretches, and for which states are
+/// driven twice.
+void LongFit(benchmark::State& state) {
+  fit(state, {.units = state.range(0), .seed = 1}, kLongRows);
 }
 
 /// Twenty sweeps along 2,000 rows with three networks of 300 units, on one thread: with the states
@@ -76,15 +91,16 @@ void Sweeps(benchmark::State& state) {
   }
 }
 
-BENCHMARK(Dgemm)->Arg(300)->Arg(1000)->Unit(benchmark::kMillisecond);
-BENCHMARK(WholeFit)
-    ->Args({300, 1})
-    ->Args({1000, 1})
-    ->Args({300, 2})
-    ->Args({1000, 2})
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(Sweeps)->Args({0, 1})->Args({1, 1})->Args({1, 2})->UseRealTime()->Unit(
+BENCHMARK(Dgemm)->Arg(300)->Arg(1000)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(WholeFit)->Args({300, 1})->Args({1000, 1})->MeasureProcessCPUTime()->Unit(
     benchmark::kMillisecond);
+BENCHMARK(WholeFit)->Args({300, 2})->Args({1000, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(LeakyFit)->Args({300, 1})->Args({1000, 1})->MeasureProcessCPUTime()->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(LongFit)->Args({300, 1})->Args({1000, 1})->MeasureProcessCPUTime()->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(Sweeps)->Args({0, 1})->Args({1, 1})->MeasureProcessCPUTime()->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(Sweeps)->Args({1, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

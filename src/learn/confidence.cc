@@ -25,14 +25,20 @@ constexpr Index kDirections = 32;  // that stand for all of a covariance
 
 }  // namespace
 
-DeviationSums::DeviationSums(const Model& model)
+DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
     : model_(model),
       improved_(model.improvement && model.improvement->sweeps > 0),
+      known_(known.has_value()),
       rows_(model.controller),
       greedy_(model.controller) {
   const Index n = model.controller.reservoir->features();
   require_memory(matrix_bytes(7.0, static_cast<double>(n)),
                  fmt::format("the standard error of a value over {} features", n));
+  if (known) {
+    system_ = known->system();
+    gram_ = known->gram();
+    return;
+  }
   system_.setZero(n, n);
   gram_.setZero(n, n);
   states_.resize(model.controller.reservoir->units(), kBlock);
@@ -43,6 +49,7 @@ DeviationSums::DeviationSums(const Model& model)
 }
 
 void DeviationSums::add(const StateBlock& block) {
+  if (known_) return;
   const Controller& controller = model_.controller;
   const Index washout = model_.options.value.washout_rows();
   if (improved_) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include <waggle/model.h>
 #include <waggle/states.h>
+#include <waggle/temporal_difference.h>
 
 #include "control/prepared_rows.h"
 
@@ -30,7 +32,8 @@ Eigen::MatrixXd deviation_factor(const Model& model, TrajectorySource& experienc
 /// factor. The model must outlive it.
 class DeviationSums {
  public:
-  explicit DeviationSums(const Model& model);
+  /// `known` are the sums if the fit has made the very same: then a block adds nothing to them.
+  explicit DeviationSums(const Model& model, std::optional<TdMoments> known = std::nullopt);
   void add(const StateBlock& block);
   Eigen::MatrixXd factor();
 
@@ -41,6 +44,7 @@ class DeviationSums {
 
   const Model& model_;
   bool improved_;
+  bool known_;
   BlockRows rows_;
   GreedyRows greedy_;
   Eigen::Index held_ = 0;  // rows that are still to be added

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <waggle/learner.h>
@@ -116,8 +117,9 @@ class Learner {
       residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
       const ReservoirSystem& reservoir = *controller.reservoir;
       const ValueOptions& value = result_.options.value;
-      keep(residual_is_due_ ? solve_value(reservoir, controller.layout, experience, value, rewards)
-                            : fit_value(reservoir, controller.layout, experience, value, rewards));
+      keep(residual_is_due_
+               ? solve_value(reservoir, controller.layout, experience, value, rewards, {}, &sums_)
+               : fit_value(reservoir, controller.layout, experience, value, rewards));
       tell(sweeps);
       return;
     }
@@ -200,7 +202,7 @@ class Learner {
     }
     // One walk for all there is to find out.
     std::optional<DeviationSums> deviation;
-    if (!predictive()) deviation.emplace(result_);
+    if (!predictive()) deviation.emplace(result_, std::move(sums_));
     UsualMeasure usual(result_);
     std::optional<ValuesAlong> values;
     if (!range_) {
@@ -332,6 +334,7 @@ class Learner {
   bool stopped_ = false;
   bool ended_ = false;               // some episode terminated
   bool residual_is_due_ = false;     // of the last fit, by finish()
+  std::optional<TdMoments> sums_;    // of the last fit, where they say how sure it is
   std::optional<ValueRange> range_;  // of the values of the rows, if they are known
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;

@@ -47,17 +47,25 @@ void add_eight_columns(const float* const* column, const float* factor, float* y
 
 template <class Scalar>
 void add_columns(const Scalar* a, Index rows, Index columns, const Scalar* x, Scalar* y) {
-  const Scalar* column[kColumns];
-  Scalar factor[kColumns];
+  // Which columns are skipped cannot be foreseen, so they are sorted out without a branch first.
+  constexpr Index kHeld = 256;
+  const Scalar* column[kHeld + kColumns];
+  Scalar factor[kHeld + kColumns];
   Index held = 0;
-  for (Index j = 0; j < columns; ++j) {
-    if (x[j] == 0) continue;
-    column[held] = a + j * rows;
-    factor[held] = x[j];
-    if (++held == kColumns) {
-      add_eight_columns(column, factor, y, rows);
-      held = 0;
+  for (Index first = 0; first < columns; first += kHeld) {
+    const Index end = std::min(columns, first + kHeld);
+    for (Index j = first; j < end; ++j) {
+      column[held] = a + j * rows;
+      factor[held] = x[j];
+      held += x[j] != 0 ? 1 : 0;
     }
+    Index added = 0;
+    for (; added + kColumns <= held; added += kColumns) {
+      add_eight_columns(column + added, factor + added, y, rows);
+    }
+    std::copy(column + added, column + held, column);
+    std::copy(factor + added, factor + held, factor);
+    held -= added;
   }
   if (held == 0) return;
   for (Index k = held; k < kColumns; ++k) {

@@ -53,10 +53,11 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
       scale_(rewards),
       block_(blocks.size),
       before_(blocks.before),
+      mapped_(dynamic_cast<const EchoStateNetwork*>(&reservoir) == nullptr),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
-      features_(reservoir.features(), block_),
-      next_features_(reservoir.features(), block_),
+      features_(reservoir.features(), mapped_ ? block_ : 0),
+      next_features_(reservoir.features(), mapped_ ? block_ : 0),
       traces_(reservoir.features(), options.trace > 0.0 ? block_ : 0),
       rewards_(block_),
       root_weights_(block_),
@@ -100,19 +101,23 @@ void ValueEquations::add(const ValueEquation& row) {
 
 void ValueEquations::flush() {
   if (held_ == 0) return;
-  auto features = features_.leftCols(held_);
-  auto next = next_features_.leftCols(held_);
-  reservoir_.map_features(states_.leftCols(held_), features);
-  reservoir_.map_features(nexts_.leftCols(held_), next);
+  auto features = (mapped_ ? features_ : states_).leftCols(held_);
+  auto next = (mapped_ ? next_features_ : nexts_).leftCols(held_);
+  if (mapped_) {
+    reservoir_.map_features(states_.leftCols(held_), features);
+    reservoir_.map_features(nexts_.leftCols(held_), next);
+  }
   // Nothing has a value after a termination, not even a feature that is never 0.
   for (Index i = 0; i < held_; ++i) {
     if (terminated_[static_cast<std::size_t>(i)] != 0) next.col(i).setZero();
   }
   // A weighted equation is the equation times the root of its weight.
   const auto roots = root_weights_.head(held_);
-  features *= roots.asDiagonal();
-  next *= roots.asDiagonal();
-  rewards_.head(held_).array() *= roots.array();
+  if ((roots.array() != 1.0).any()) {
+    features *= roots.asDiagonal();
+    next *= roots.asDiagonal();
+    rewards_.head(held_).array() *= roots.array();
+  }
   const auto rewards = rewards_.head(held_);
   if (residuals_) {
     residuals_->add(features - options_.discount * next, rewards.transpose());
@@ -125,14 +130,19 @@ void ValueEquations::flush() {
         traces_.col(i) = trace_;
       }
     }
+    const Ref<const MatrixXd> instruments = traced ? traces_.leftCols(held_) : features;
     const auto block = static_cast<std::size_t>((before_ + rows_ - 1) / block_);
     const auto add_member = [&](int i) {
       const auto member = static_cast<std::size_t>(i);
       TdMoments& fold = folds_[member][block % folds_[member].size()];
+      if (folds_.size() == 1) {
+        fold.add(instruments, features, next, rewards);
+        return;
+      }
       Part& part = parts_[member];
       gather(features, member, part.features);
       gather(next, member, part.next);
-      if (traced) gather(traces_.leftCols(held_), member, part.traces);
+      if (traced) gather(instruments, member, part.traces);
       fold.add(traced ? part.traces : part.features, part.features, part.next, rewards);
     };
     // Each of them goes on threads of its own, so it takes many for them to go side by side.

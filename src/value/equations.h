@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -78,8 +79,10 @@ class ValueEquations {
   Eigen::Index held_ = 0;
   const Eigen::Index block_;   // decides the fold
   const Eigen::Index before_;  // so does this
+  const bool mapped_;          // features are not the states themselves
   Eigen::MatrixXd states_, nexts_;
-  Eigen::MatrixXd features_, next_features_, traces_;
+  Eigen::MatrixXd features_, next_features_;  // if they are mapped
+  Eigen::MatrixXd traces_;
   Eigen::VectorXd rewards_, root_weights_;
   Eigen::VectorXd trace_;
   std::vector<char> terminated_, starts_;
@@ -90,15 +93,17 @@ class ValueEquations {
   struct Part {
     Eigen::MatrixXd features, next, traces;
   };
-  std::vector<Part> parts_;  // the rows of each member, of one block
+  std::vector<Part> parts_;  // the rows of each member, of one block, if there are several
 };
 
 /// fit_value without what is said of its values: neither the residual, if the method is LSTD, nor
 /// the range. `visit`, if any, is given every block and how many of its rows are within the
-/// washout.
+/// washout. `sums`, if any, become those of all rows where there is one set of them and the
+/// features are their own instruments: LSTD of one member without traces.
 ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const ValueOptions& options,
                      const RewardScale& rewards,
-                     const std::function<void(const StateBlock&, Eigen::Index)>& visit = {});
+                     const std::function<void(const StateBlock&, Eigen::Index)>& visit = {},
+                     std::optional<TdMoments>* sums = nullptr);
 
 }  // namespace waggle

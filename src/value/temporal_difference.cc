@@ -39,11 +39,12 @@ void TdMoments::add(const Ref<const MatrixXd>& instruments, const Ref<const Matr
           "transitions of {}, {} and {} features and {} rewards: must be {} features and as many "
           "columns as rewards",
           instruments.rows(), features.rows(), next.rows(), m, n);
-  require(first_non_finite(features).row < 0 && first_non_finite(next).row < 0 &&
+  const MatrixXd differences = features - discount_ * next;  // finite only where both are
+  require(first_non_finite(features).row < 0 && first_non_finite(differences).row < 0 &&
               first_non_finite(rewards).row < 0,
           "transitions: a feature or reward is not finite");
-  require(first_non_finite(instruments).row < 0, "transitions: an instrument is not finite");
-  const MatrixXd differences = features - discount_ * next;
+  require(instruments.data() == features.data() || first_non_finite(instruments).row < 0,
+          "transitions: an instrument is not finite");
   linalg::add_moments(instruments, differences, system_, features,
                       gram_is_known_ ? nullptr : &gram_);
   target_.noalias() += instruments * rewards;

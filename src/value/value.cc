@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <waggle/value.h>
@@ -172,7 +173,8 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
 ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const ValueOptions& options,
                      const RewardScale& rewards,
-                     const std::function<void(const StateBlock&, Index)>& visit) {
+                     const std::function<void(const StateBlock&, Index)>& visit,
+                     std::optional<TdMoments>* sums) {
   options.validate();
   ValueEquations equations(reservoir, options, source, rewards);
   ValueFit fit;
@@ -192,6 +194,11 @@ ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout
   });
   require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
+  if (sums != nullptr && options.trace == 0.0 && equations.moments().size() == 1) {
+    const std::vector<TdMoments>& folds = equations.moments().front();
+    sums->emplace(folds.front());
+    for (std::size_t i = 1; i < folds.size(); ++i) (*sums)->merge(folds[i]);
+  }
   return fit;
 }
 

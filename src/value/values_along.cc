@@ -29,16 +29,23 @@ void require_rows(Index rows, Index washout, Index of) {
 
 ValuesAlong::ValuesAlong(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights,
                          double discount)
-    : reservoir_(reservoir), weights_(weights), discount_(discount), range_{kInfinity, -kInfinity} {
+    : reservoir_(reservoir),
+      mapped_(dynamic_cast<const EchoStateNetwork*>(&reservoir) == nullptr),
+      weights_(weights),
+      discount_(discount),
+      range_{kInfinity, -kInfinity} {
   require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
           weights.size(), reservoir.features());
 }
 
 void ValuesAlong::add(const Ref<const MatrixXd>& states, const Ref<const VectorXd>& rewards,
                       bool terminated, Index skipped) {
-  features_.resize(reservoir_.features(), states.cols());
-  reservoir_.map_features(states, features_);
-  const VectorXd values = features_.transpose() * weights_;
+  if (mapped_) {
+    features_.resize(reservoir_.features(), states.cols());
+    reservoir_.map_features(states, features_);
+  }
+  const VectorXd values = mapped_ ? VectorXd(features_.transpose() * weights_)
+                                  : VectorXd(states.transpose() * weights_);
   for (Index i = skipped; i < rewards.size(); ++i) {
     const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
     errors_.add(rewards[i] + discount_ * next - values[i]);

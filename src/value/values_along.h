@@ -37,6 +37,7 @@ class ValuesAlong {
   void take(double value);
 
   const ReservoirSystem& reservoir_;
+  const bool mapped_;  // features are not the states themselves
   const Eigen::VectorXd weights_;
   const double discount_;
   Eigen::MatrixXd features_;
