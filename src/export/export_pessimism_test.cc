@@ -114,7 +114,7 @@ TEST(ExportedPessimism, SaysHowLargeItsTableIs) {
       EXPECT_EQ(held.source.find("malloc"), std::string::npos);
       EXPECT_EQ(free.held_back_bytes, 0);
       EXPECT_EQ(free.header.find("held back"), std::string::npos);
-      EXPECT_EQ(free.source.find("worth"), std::string::npos);
+      EXPECT_EQ(free.source.find("controller_worth"), std::string::npos);
     }
   }
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <waggle/random.h>
 
 #include "core/magnitude.h"
+#include "linalg/dense.h"
 
 namespace waggle {
 
@@ -19,7 +21,10 @@ namespace {
 constexpr Index kStretch = 128;            // rows looked at one after the other
 constexpr Index kMostNumbers = 4'000'000;  // of features that are kept
 constexpr Index kMostRows = 8192;
-constexpr double kUsualShare = 0.99;  // of the rows have a novelty below 1
+constexpr Index kMostForecastRows = 4096;                 // that forecasts are learnt from …
+constexpr Index kLeastForecastRows = 50;                  // … and half of the fewest
+constexpr double kForecastRidges[] = {1e-4, 1e-3, 1e-2};  // of the mean squared feature
+constexpr double kUsualShare = 0.99;                      // of the rows have a novelty below 1
 constexpr double kLeastSpread =
     1e-9;  // of a feature, in units of the largest: below, it is rounding
 
@@ -45,6 +50,52 @@ void measure_features(const Eigen::Ref<const MatrixXd>& features, Usual& usual) 
   VectorXd novelty(features.cols());
   for (Index k = 0; k < features.cols(); ++k) novelty[k] = usual.novelty(features.col(k));
   usual.weights /= quantile(std::move(novelty), kUsualShare);
+}
+
+/// What features, less their mean, foretell of what was seen with them. A ridge is chosen by what
+/// is learnt from the first half of the rows and foretells of the second.
+void fit_forecast(const Eigen::Ref<const MatrixXd>& features,
+                  const Eigen::Ref<const MatrixXd>& seen, Usual& usual) {
+  const Index n = features.rows(), rows = features.cols(), half = rows / 2;
+  if (half < kLeastForecastRows) return;
+  const VectorXd mean = seen.rowwise().mean();
+  const MatrixXd off = seen.colwise() - mean;
+  VectorXd variance = off.rowwise().squaredNorm() / static_cast<double>(rows);
+  MatrixXd gram = MatrixXd::Zero(n, n), moments = MatrixXd::Zero(n, seen.rows());
+  const auto add = [&](Index first, Index count) {
+    linalg::add_square(features.middleCols(first, count), gram);
+    linalg::add_outer_product(features.middleCols(first, count), off.middleCols(first, count),
+                              moments);
+  };
+  const auto solve = [&](double ridge) {
+    MatrixXd system = gram;
+    system.diagonal().array() += ridge * gram.trace() / static_cast<double>(n);
+    return linalg::solve_positive(std::move(system), moments);
+  };
+  const auto errors = [&](const MatrixXd& weights, Index first, Index count) -> VectorXd {
+    const MatrixXd left =
+        off.middleCols(first, count) - weights.transpose() * features.middleCols(first, count);
+    return left.rowwise().squaredNorm() / static_cast<double>(count);
+  };
+  const VectorXd units =
+      (variance.array() > 0.0).select(variance.cwiseInverse(), VectorXd::Zero(variance.size()));
+  add(0, half);
+  if (!gram.allFinite() || !moments.allFinite() || !(gram.trace() > 0.0)) return;
+  double best = 0.0, least = std::numeric_limits<double>::infinity();
+  for (const double ridge : kForecastRidges) {
+    const double error = units.dot(errors(solve(ridge), half, rows - half));
+    if (!(error < least)) continue;
+    least = error;
+    best = ridge;
+  }
+  add(half, rows - half);
+  if (!(best > 0.0) || !gram.allFinite()) return;
+  MatrixXd forecast = solve(best);
+  VectorXd error = errors(forecast, 0, rows).cwiseSqrt();
+  if (!forecast.allFinite() || !error.allFinite()) return;
+  usual.forecast = std::move(forecast);
+  usual.forecast_mean = mean;
+  usual.forecast_error = std::move(error);
 }
 
 }  // namespace
@@ -80,6 +131,7 @@ UsualMeasure::UsualMeasure(const Model& model)
       greedy_(model.controller) {
   const Index most = std::clamp(kMostNumbers / model.fitted_size(), kStretch, kMostRows);
   features_.resize(model.fitted_size(), std::min(most, model.provenance.rows));
+  seen_.resize(1 + model.environment.observation_size(), features_.cols());
 }
 
 UsualMeasure::~UsualMeasure() = default;
@@ -102,11 +154,13 @@ void UsualMeasure::add(const StateBlock& block) {
   for (Index i = 0; i < rows.count; ++i) {
     errors_.add(rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] -
                 greedy_.before()[i]);
+    seen_(0, kept_) = rows.rewards[i];
+    seen_.col(kept_).tail(seen_.rows() - 1) = rows.inputs.col(i).tail(seen_.rows() - 1);
     model_.write_fitted(rows.states.col(i), features_.col(kept_++));
   }
 }
 
-std::optional<Usual> UsualMeasure::result() const {
+std::optional<Usual> UsualMeasure::result() {
   if (kept_ < 2) return std::nullopt;
   Usual usual;
   usual.bellman_error = errors_.value();
@@ -115,6 +169,9 @@ std::optional<Usual> UsualMeasure::result() const {
   const bool known = std::isfinite(usual.bellman_error) && usual.mean.allFinite() &&
                      usual.weights.allFinite() && usual.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;
+  const Index rows = std::min(kept_, kMostForecastRows);
+  features_.leftCols(rows).colwise() -= usual.mean;
+  fit_forecast(features_.leftCols(rows), seen_.leftCols(rows), usual);
   return usual;
 }
 

@@ -26,7 +26,8 @@ class UsualMeasure {
   explicit UsualMeasure(const Model& model);
   ~UsualMeasure();
   void add(const StateBlock& block);
-  std::optional<Usual> result() const;
+  /// Once, at the end: what was kept is used up.
+  std::optional<Usual> result();
 
  private:
   class Runs;
@@ -37,6 +38,7 @@ class UsualMeasure {
   GreedyRows greedy_;
   RootMeanSquare errors_;
   Eigen::MatrixXd features_;
+  Eigen::MatrixXd seen_;  // with them: the reward and the observations
   Eigen::Index kept_ = 0;
 };
 
