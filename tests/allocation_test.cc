@@ -111,7 +111,9 @@ TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
   model.deviation_factor = numbers.matrix(300, 300);
   const VectorXd state = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.standard_error(state); }), 0);
-  model.usual = Usual{numbers.vector(300), numbers.vector(300), 1.0, VectorXd::Ones(1)};
+  model.usual.emplace();
+  model.usual->mean = numbers.vector(300);
+  model.usual->weights = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.novelty(state); }), 0);
 }
 
@@ -127,6 +129,15 @@ TEST(Allocation, HoldingWhatIsReadTakesNone) {
   EXPECT_EQ(count_allocations([&] {
               before = guard;
               guard.hold(percept);
+            }),
+            0);
+}
+
+TEST(Allocation, WatchingForecastsTakesNone) {
+  ForecastWatch watch({.block = 2, .settling = 3}, VectorXd::Ones(2));
+  const VectorXd errors = VectorXd::Ones(2);
+  EXPECT_EQ(count_allocations([&] {
+              for (int k = 0; k < 20; ++k) watch.add(errors, 1.0);
             }),
             0);
 }

@@ -98,7 +98,13 @@ void ActEvents::look_at_alarm() {
   const bool now = policy_.alarm().has_value();
   if (now && !alarmed_) {
     const ErrorWatch& watch = policy_.watch();
-    tell_(watch.alarm_is_change()
+    const ForecastWatch* forecasts = policy_.forecasts();
+    tell_(!watch.alarm()
+              ? fmt::format("step {}: alarm: {} is not what is foretold of it, as it was "
+                            "in the first {} steps: has the machine changed?",
+                            *policy_.alarm(), printable(name(*forecasts->channel())),
+                            watch.settled_errors())
+          : watch.alarm_is_change()
               ? fmt::format("step {}: alarm: Bellman errors are larger than in the first {} steps: "
                             "has the machine changed?",
                             *policy_.alarm(), watch.settled_errors())
@@ -108,8 +114,7 @@ void ActEvents::look_at_alarm() {
                             model_.usual->bellman_error * model_.usual->bellman_error));
   }
   if (!now && alarmed_) {
-    tell_(fmt::format("step {}: the alarm is over: Bellman errors are as they were",
-                      policy_.steps()));
+    tell_(fmt::format("step {}: the alarm is over: errors are as they were", policy_.steps()));
   }
   alarmed_ = now;
 }
@@ -202,7 +207,7 @@ std::string ActEvents::summary() const {
     add("the fallback acted", fmt::format("{}, {} in all", times(policy_.take_overs(), "time"),
                                           times(policy_.fallback_steps(), "step")));
   }
-  if (policy_.watch().alarms() > 0) add("alarms", fmt::format("{}", policy_.watch().alarms()));
+  if (policy_.alarms() > 0) add("alarms", fmt::format("{}", policy_.alarms()));
   if (const Adaptation* learning = policy_.adaptation()) {
     add("learnt from", times(learning->updates(), "step"));
     if (learning->pauses() > 0) add("not learnt from", times(learning->pauses(), "step"));

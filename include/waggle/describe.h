@@ -355,6 +355,7 @@ void describe(Visitor& v, ErrorWatchOptions& o) {
   v("threshold", o.threshold, "of the sum of the others, where an alarm begins");
   v("largest_ratio", o.largest_ratio,
     "of the mean square to that of training, above which the beginning is an alarm itself");
+  v("forecasts", o.forecasts, "hold what is seen against what was foretold of it, too");
 }
 
 template <typename Visitor>

@@ -187,14 +187,15 @@ double ActionSearch::sweep_coordinates(double value) {
 /// others over the whole reach. Returns its value.
 double ActionSearch::hold_back(Draws& draws) {
   const Index others = others_.cols() - 1;
+  const bool one_bounded = !space().is_discrete() && best_.size() == 1 && space().is_bounded();
   others_.col(0) = best_;
   if (space().is_discrete()) {
     others_.rightCols(others).setIdentity();
-  } else if (best_.size() == 1) {
+  } else if (one_bounded) {
     const double width = reach_.upper[0] - reach_.lower[0];
     for (Index j = 0; j < others; ++j) {
-      others_(0, 1 + j) =
-          reach_.lower[0] + width * (static_cast<double>(j) / static_cast<double>(others - 1));
+      const double share = static_cast<double>(j) / static_cast<double>(others - 1);
+      others_(0, 1 + j) = std::min(reach_.lower[0] + width * share, reach_.upper[0]);
     }
   } else {
     for (Index j = 0; j < others; ++j) draw(draws, others_.col(1 + j));
@@ -206,7 +207,7 @@ double ActionSearch::hold_back(Draws& draws) {
     best_ = others_.col(j);
     return other_worths_(0, j);
   };
-  const bool between = !space().is_discrete() && best_.size() == 1 && best > 1 && best < others;
+  const bool between = one_bounded && best > 1 && best < others;
   if (!between) return settle_for(best);
   // The quantities tried are far apart: the top of a parabola through the best and its neighbours.
   const double below = other_worths_(1, best - 1), above = other_worths_(1, best + 1);

@@ -10,6 +10,7 @@
 #include <waggle/guard.h>
 
 #include "core/check.h"
+#include "export/c_features.h"
 #include "export/export_c_guard_text.h"
 
 namespace waggle {
@@ -33,10 +34,6 @@ VectorXd of_inputs(const CPlan& plan, const Value& value) {
   return result;
 }
 
-std::string action_argument(const CPlan& plan) {
-  return plan.discrete ? "int action" : "const @_real *action";
-}
-
 bool holds(const CPlan& plan) { return plan.fallback() == Fallback::hold; }
 
 /// The last action, within what the machine can do; what was searched may be less.
@@ -50,14 +47,8 @@ std::string kept_action(const CPlan& plan) {
 
 std::string novelty_code(const CPlan& plan) {
   using namespace export_text;
-  std::string code = replaced(kDepart, "ACTION", action_argument(plan));
-  if (plan.predictive != nullptr) {
-    code += replaced(replaced(kDepartPredictive, "AFTER", fmt::format("{}", plan.after())), "LEAD",
-                     plan.discrete ? kLeadDiscrete : kLeadContinuous);
-  } else {
-    code += kDepartNetwork;
-  }
-  return code + replaced(kDepartEnd, "SQRT", plan.real_size() == 8 ? "sqrt" : "sqrtf");
+  return replaced(kDepart, "ACTION", action_parameter(plan)) + each_feature(plan, "@_depart(&sum") +
+         replaced(kDepartEnd, "SQRT", square_root(plan));
 }
 
 std::string fallback_code(const CPlan& plan) {

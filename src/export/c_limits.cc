@@ -43,7 +43,7 @@ std::string searched_within_limits(const CPlan& plan, std::string code) {
   code = replaced(std::move(code), "@_upper[number]", "s->upper[number]");
   code = replaced(std::move(code), "(@_draws *d, int number)",
                   "(const @_state *s, @_draws *d, int number)");
-  return replaced(std::move(code), "@_draw(&draws, i)", "@_draw(s, &draws, i)");
+  return replaced(std::move(code), "@_draw(draws, i)", "@_draw(s, draws, i)");
 }
 
 std::string stepped_within_limits(const CPlan& plan, std::string code) {

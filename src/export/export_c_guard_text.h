@@ -53,29 +53,6 @@ static void @_depart(@_real *sum, int i, @_real feature) {
 static @_real @_new(const @_state *s, ACTION) {
   @_real sum = 0;
 )";
-constexpr const char* kDepartNetwork =
-    "  for (int i = 0; i < UNITS; ++i) @_depart(&sum, i, @_after(s, i, action));\n";
-/// Of the last fit: AFTER is the size of all after-states, LEAD writes its own.
-constexpr const char* kDepartPredictive = R"(  const @_head *h = @_heads + HEADS - 1;
-  const @_real *row = h->value;
-  const int at = AFTER - h->after_size;
-  @_real after[LARGEST];
-  int feature = 0;
-LEAD  @_depart(&sum, feature++, 1);
-  for (int i = 0; i < h->after_size; ++i) @_depart(&sum, feature++, after[i]);
-  for (int i = 0; i < h->value_size; ++i, row += 1 + h->after_size) {
-    const @_real v = row[0] + @_dot(row + 1, after, h->after_size);
-    @_depart(&sum, feature++, v <= 0 ? 0 : v);
-  }
-  for (int j = 0; j < h->squared; ++j) {
-    for (int i = 0; i <= j; ++i) @_depart(&sum, feature++, after[i] * after[j]);
-  }
-)";
-constexpr const char* kLeadContinuous = "  @_lead(s, h, at, action, -1, after);\n";
-constexpr const char* kLeadDiscrete = R"(  for (int i = 0; i < h->after_size; ++i) {
-    after[i] = s->after[0][at + i] + s->after[1 + action][at + i];
-  }
-)";
 /// SQRT is that of the precision.
 constexpr const char* kDepartEnd = "  return SQRT(sum);\n}\n";
 

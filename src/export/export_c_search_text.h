@@ -164,12 +164,11 @@ static @_real @_draw(@_draws *d, int number) {
 
 constexpr const char* kCandidates = R"(
 /* the best of the random candidates */
-static @_real @_sample(const @_state *s, @_real *action) {
-  @_draws draws = {s->step, {0, 0}, 0, 0, 0.0, 0};
+static @_real @_sample(const @_state *s, @_draws *draws, @_real *action) {
   @_real best = 0;
   for (int k = 0; k < CANDIDATES; ++k) {
     @_real tried[ACTIONS];
-    for (int i = 0; i < ACTIONS; ++i) tried[i] = @_draw(&draws, i);
+    for (int i = 0; i < ACTIONS; ++i) tried[i] = @_draw(draws, i);
     const @_real value = @_try(s, tried);
     if (k > 0 && !(value > best)) continue;
     best = value;

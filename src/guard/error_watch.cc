@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <waggle/error_watch.h>
 
@@ -18,7 +19,9 @@ constexpr Index kLags = 8;           // of blocks that are looked at for how the
 constexpr double kCancels = 0.5;     // share of the variance that is left, below what is no chance
 constexpr double kLeastLeft = 0.15;  // of it
 constexpr Index kEnoughBlocks = 20;  // to be held against training
-constexpr double kDeepestAlarm = 2.0;  // S is kept below this times the threshold
+constexpr double kDeepestAlarm = 2.0;  // sums are kept below this times the threshold
+constexpr double kLargestEffort = 6.0;
+constexpr double kRounding = 1e-6;  // of a number's scale, below which errors are alike
 
 }  // namespace
 
@@ -33,49 +36,41 @@ void ErrorWatchOptions::validate() const {
   require(largest_ratio > 1.0, "largest_ratio = {}: must be above 1", largest_ratio);
 }
 
-ErrorWatch::ErrorWatch(const ErrorWatchOptions& options, double usual)
-    : options_(options), usual_square_(usual * usual) {
-  options_.validate();
-  require(usual >= 0.0 && std::isfinite(usual), "usual error = {}: must be finite and not negative",
-          usual);
+BlockCusum::BlockCusum(const ErrorWatchOptions& options, double least)
+    : options_(options), least_(least) {
   blocks_.reserve(static_cast<std::size_t>(options_.settling));
 }
 
-void ErrorWatch::add(double error) {
-  double size = std::abs(error);
-  if (!std::isfinite(size * size)) return;
-  ++errors_;
-  if (settling()) mean_square_ += (size * size - mean_square_) / static_cast<double>(errors_);
-  if (!settling() && mean_ > 0.0) size = std::min(size, kLargestError * mean_);
-  sum_ += size;
-  if (++in_block_ < options_.block) return;
-  const double mean = sum_ / static_cast<double>(options_.block);
+bool BlockCusum::add(double number) {
+  sum_ += number;
+  if (++in_block_ < options_.block) return false;
+  add_block(sum_ / static_cast<double>(options_.block));
   sum_ = 0.0;
   in_block_ = 0;
-  add_block(mean);
+  return true;
 }
 
-void ErrorWatch::add_block(double mean) {
+void BlockCusum::add_block(double mean) {
   if (settling()) {
     blocks_.push_back(mean);
     mean_ += (mean - mean_) / static_cast<double>(blocks_.size());
     if (!settling()) settle();
-    const bool enough = std::ssize(blocks_) >= std::min(options_.settling, kEnoughBlocks);
-    const bool known = usual_square_ > 0.0 && enough;
-    if (known && mean_square_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
     return;
   }
-  const double unit = deviation_;
-  // Errors that were all alike have no deviation: then any larger one is an alarm.
-  const double above = unit > 0.0 ? (mean - mean_) / unit : mean > mean_ ? options_.threshold : 0.0;
+  double above = mean - mean_;
+  if (deviation_ > 0.0) {
+    above /= deviation_;
+  } else if (above != 0.0) {
+    // Numbers that were all alike have no deviation: then any other one is an alarm.
+    above = std::copysign(options_.threshold, above);
+  }
   const double most = kDeepestAlarm * options_.threshold;
-  statistic_ = std::clamp(statistic_ + above - options_.allowance, 0.0, most);
-  if (statistic_ > options_.threshold && !alarm_) begin_alarm();
-  if (statistic_ == 0.0) alarm_.reset();
+  rising_ = std::clamp(rising_ + above - options_.allowance, 0.0, most);
+  falling_ = std::clamp(falling_ - above - options_.allowance, 0.0, most);
 }
 
 /// Σ_i (m_i − μ)(m_{i−lag} − μ) over the blocks while it settles.
-double ErrorWatch::products(Index lag) const {
+double BlockCusum::products(Index lag) const {
   double sum = 0.0;
   for (auto i = static_cast<std::size_t>(lag); i < blocks_.size(); ++i) {
     sum += (blocks_[i] - mean_) * (blocks_[i - static_cast<std::size_t>(lag)] - mean_);
@@ -84,7 +79,8 @@ double ErrorWatch::products(Index lag) const {
 }
 
 /// What is usual is known.
-void ErrorWatch::settle() {
+void BlockCusum::settle() {
+  deviation_ = least_;
   const double squares = products(0);
   if (!(squares > 0.0)) return;
   const double correlation = std::clamp(products(1) / squares, 0.0, kMostCorrelated);
@@ -98,13 +94,109 @@ void ErrorWatch::settle() {
     left += 2.0 * weight * products(lag) / squares;
   }
   if (left < kCancels) factor = std::max(left, kLeastLeft);
-  deviation_ = std::sqrt(squares / static_cast<double>(blocks_.size() - 1) * factor);
+  deviation_ =
+      std::max(least_, std::sqrt(squares / static_cast<double>(blocks_.size() - 1) * factor));
+}
+
+namespace {
+
+ErrorWatchOptions validated(const ErrorWatchOptions& options) {
+  options.validate();
+  return options;
+}
+
+/// How large a single error may be, once it is known what is usual: no single one is an alarm.
+double largest_error(const BlockCusum& sizes, double least = 0.0) {
+  const double usual = std::max(sizes.mean(), least);
+  return !sizes.settling() && usual > 0.0 ? kLargestError * usual
+                                          : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+ErrorWatch::ErrorWatch(const ErrorWatchOptions& options, double usual)
+    : options_(validated(options)), usual_square_(usual * usual), sizes_(options_) {
+  require(usual >= 0.0 && std::isfinite(usual), "usual error = {}: must be finite and not negative",
+          usual);
+}
+
+void ErrorWatch::add(double error) {
+  const double size = std::abs(error);
+  if (!std::isfinite(size * size)) return;
+  ++errors_;
+  const bool was_settling = settling();
+  if (was_settling) mean_square_ += (size * size - mean_square_) / static_cast<double>(errors_);
+  if (!sizes_.add(std::min(size, largest_error(sizes_)))) return;
+  if (was_settling) {
+    const bool enough = sizes_.settled_blocks() >= std::min(options_.settling, kEnoughBlocks);
+    const bool known = usual_square_ > 0.0 && enough;
+    if (known && mean_square_ > options_.largest_ratio * usual_square_ && !alarm_) begin_alarm();
+    return;
+  }
+  if (statistic() > options_.threshold && !alarm_) begin_alarm();
+  if (statistic() == 0.0) alarm_.reset();
 }
 
 void ErrorWatch::begin_alarm() {
   alarm_ = errors_;
   ++alarms_;
-  statistic_ = std::max(statistic_, options_.threshold);
+  sizes_.raise(options_.threshold);
+}
+
+ForecastWatch::ForecastWatch(const ErrorWatchOptions& options,
+                             const Eigen::Ref<const Eigen::VectorXd>& scale)
+    : threshold_(options.threshold) {
+  ErrorWatchOptions each = validated(options);
+  const auto sums =
+      static_cast<double>((1 + 2 * kMoments) * static_cast<std::size_t>(scale.size()));
+  each.threshold += std::log(sums) / (2.0 * each.allowance);
+  threshold_ = each.threshold;
+  for (Index i = 0; i < scale.size(); ++i) {
+    require(scale[i] >= 0.0 && std::isfinite(scale[i]),
+            "scale {} = {}: must be finite and not negative", i, scale[i]);
+    const double least = kRounding * scale[i];
+    const BlockCusum sum(each, least), square(each, least * least);
+    channels_.push_back({.least = least, .sizes = sum, .moments = {sum, square, sum}});
+  }
+}
+
+void ForecastWatch::begin_episode() {
+  for (Channel& channel : channels_) channel.has_last = false;
+}
+
+void ForecastWatch::add(Channel& channel, double error, double effort) {
+  if (!is_usable(error)) {
+    channel.has_last = false;
+    return;
+  }
+  const double most = largest_error(channel.sizes, channel.least);
+  const double counted = std::clamp(error, -most, most);
+  channel.sizes.add(std::abs(counted));
+  channel.moments[0].add(counted);
+  if (channel.has_last) channel.moments[1].add(counted * channel.last);
+  if (is_usable(effort)) channel.moments[2].add(counted * std::min(effort, kLargestEffort));
+  channel.last = counted;
+  channel.has_last = true;
+}
+
+void ForecastWatch::add(const Eigen::Ref<const Eigen::VectorXd>& errors, double effort) {
+  eigen_assert(errors.size() == channels());
+  bool on = false;
+  for (Index i = 0; i < channels(); ++i) {
+    Channel& channel = channels_[static_cast<std::size_t>(i)];
+    add(channel, errors[i], effort);
+    for (std::size_t j = 0; j < channel.alarms.size(); ++j) {
+      const BlockCusum& sum = j == 0 ? channel.sizes : channel.moments[(j - 1) / 2];
+      const double statistic = j > 0 && j % 2 == 0 ? sum.falling() : sum.rising();
+      bool& alarm = channel.alarms[j];
+      alarm = statistic > threshold_ || (alarm && statistic > 0.0);
+      on = on || alarm;
+      if (!alarm || first_) continue;
+      first_ = i;
+      ++alarms_;
+    }
+  }
+  if (!on) first_.reset();
 }
 
 }  // namespace waggle

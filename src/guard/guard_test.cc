@@ -348,6 +348,94 @@ TEST(GuardedPolicy, RefusesWhatMakesNoSense) {
   expect_error([&] { (void)old.novelty(unknowing.state()); }, "usual");
 }
 
+/// Lets a policy work on a market for some steps.
+class AtWork {
+ public:
+  explicit AtWork(GuardedPolicy& policy) : policy_(policy) {
+    Draws draws = Random(4).at(Purpose::environment, 0);
+    percept_.observation.resize(1);
+    market_.reset(draws, percept_);
+  }
+  void change(double volatility) {
+    market_ = MarketMaker({.volatility = volatility, .start = percept_.observation[0]});
+    Percept same = percept_;
+    Draws draws = Random(4).at(Purpose::environment, 0);
+    market_.reset(draws, same);
+  }
+  /// Until an alarm, or so many steps; of a machine that does so much beside what it is told.
+  Index run(Index most, double beside = 0.0) {
+    VectorXd action(1);
+    for (Index k = 0; k < most; ++k, ++step_) {
+      Draws draws = Random(4).at(Purpose::policy, step_);
+      policy_.act(percept_, draws, action);
+      if (policy_.alarm()) return k;
+      action[0] += beside;
+      Draws next = Random(4).at(Purpose::environment, step_ + 1);
+      market_.step(action, next, percept_);
+    }
+    return most;
+  }
+
+ private:
+  GuardedPolicy& policy_;
+  MarketMaker market_;
+  Percept percept_;
+  std::uint64_t step_ = 0;
+};
+
+const GuardOptions kSoon{.watch = {.block = 10, .settling = 150}};
+
+TEST(GuardedPolicy, WhatIsSeenIsHeldAgainstWhatWasForetold) {
+  const Model& model = market_case().model;
+  // Errors of forecasts are what the regression says of the controller's memory.
+  Loop loop(kSoon);
+  ASSERT_NE(loop.policy.forecasts(), nullptr);
+  const Usual& usual = *model.usual;
+  const Index washout = model.options.value.washout_rows();
+  VectorXd sum = VectorXd::Zero(2);
+  for (Index k = 0; k < washout + 10; ++k) {
+    const VectorXd foretold =
+        usual.forecast_mean + usual.forecast.transpose() * (loop.policy.state() - usual.mean);
+    const double inventory = std::sin(static_cast<double>(k));
+    loop.act(seen(-1.0, inventory));
+    if (k <= washout) continue;  // nothing foretells the first
+    sum += Eigen::Vector2d(-1.0, inventory) - foretold;
+  }
+  loop.act(seen(-1.0, kNaN));  // which does not count, but for the reward
+  EXPECT_EQ(loop.policy.forecasts()->moment(1, 0).settled_blocks(), 0);
+  EXPECT_EQ(loop.policy.forecasts()->moment(0, 0).settled_blocks(), 1);
+  const VectorXd foretold =
+      usual.forecast_mean + usual.forecast.transpose() * (loop.policy.state() - usual.mean);
+  loop.act(seen(-1.0, 0.5));
+  EXPECT_NEAR(loop.policy.forecasts()->moment(1, 0).mean(), (sum[1] + 0.5 - foretold[1]) / 10.0,
+              1e-9);
+}
+
+TEST(GuardedPolicy, AChangeOfThePlantShowsInForecasts) {
+  for (const bool biased : {false, true}) {
+    GuardedPolicy policy(market_case().model, kSoon);
+    AtWork work(policy);
+    ASSERT_EQ(work.run(4000), 4000);
+    EXPECT_EQ(policy.alarms(), 0);
+    if (!biased) work.change(1.5);
+    EXPECT_LT(work.run(3000, biased ? 0.5 : 0.0), 500);
+    EXPECT_TRUE(policy.forecasts()->alarm());
+    EXPECT_EQ(policy.alarms(), 1);
+    EXPECT_EQ(policy.alarm(), policy.steps());
+  }
+  GuardOptions without = kSoon;
+  without.watch.forecasts = false;
+  EXPECT_EQ(GuardedPolicy(market_case().model, without).forecasts(), nullptr);
+  EXPECT_EQ(GuardedPolicy(market_case().model, kSoon, Start::fresh, nullptr, AdaptationOptions{})
+                .forecasts(),
+            nullptr);
+  Model old = market_case().model;
+  old.usual->forecast.resize(0, 0);
+  const Model read = parse_model(serialise(old), "model");
+  EXPECT_FALSE(read.usual->forecasts());
+  EXPECT_EQ(GuardedPolicy(read, kSoon).forecasts(), nullptr);
+}
+
 TEST(Usual, IsKeptWithTheModel) {
   const Model& model = market_case().model;
   const Model read = parse_model(serialise(model), "model");
@@ -356,6 +444,10 @@ TEST(Usual, IsKeptWithTheModel) {
   EXPECT_EQ(read.usual->weights, model.usual->weights);
   EXPECT_EQ(read.usual->bellman_error, model.usual->bellman_error);
   EXPECT_EQ(read.usual->longest_runs, model.usual->longest_runs);
+  ASSERT_TRUE(read.usual->forecasts());
+  EXPECT_EQ(read.usual->forecast, model.usual->forecast);
+  EXPECT_EQ(read.usual->forecast_mean, model.usual->forecast_mean);
+  EXPECT_EQ(read.usual->forecast_error, model.usual->forecast_error);
   Model old = model;
   old.usual.reset();
   EXPECT_FALSE(parse_model(serialise(old), "model").usual);
@@ -372,6 +464,12 @@ TEST(Usual, IsKeptWithTheModel) {
   wrong = model;
   wrong.usual->bellman_error = NAN;
   expect_error([&] { wrong.validate(); }, "usual.bellman_error");
+  wrong = model;
+  wrong.usual->forecast.conservativeResize(3, 2);
+  expect_error([&] { wrong.validate(); }, "usual.forecast: 3 × 2");
+  wrong = model;
+  wrong.usual->forecast_error[1] = -1.0;
+  expect_error([&] { wrong.validate(); }, "usual.forecast_error");
 }
 
 TEST(Usual, IsMeasuredAlongTheExperience) {

@@ -70,6 +70,16 @@ void require_usual(const Usual& usual, const EnvironmentSpec& spec, Index featur
   require_vector("usual.longest_runs", usual.longest_runs, 1 + spec.observation_size());
   require((usual.longest_runs.array() >= 0.0 && usual.longest_runs.array() < 1e15).all(),
           "usual.longest_runs: must be in [0, 1e15)");
+  if (!usual.forecasts()) return;
+  const Index channels = 1 + spec.observation_size();
+  require(usual.forecast.rows() == features && usual.forecast.cols() == channels,
+          "usual.forecast: {} × {}, must be {} × {}", usual.forecast.rows(), usual.forecast.cols(),
+          features, channels);
+  require_finite("usual.forecast", usual.forecast);
+  require_vector("usual.forecast_mean", usual.forecast_mean, channels);
+  require_vector("usual.forecast_error", usual.forecast_error, channels);
+  require((usual.forecast_error.array() >= 0.0).all(),
+          "usual.forecast_error: must not be negative");
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
-#include <waggle/export.h>
 #include <waggle/learner.h>
 #include <waggle/model_file.h>
 #include <waggle/presets.h>
@@ -183,8 +182,6 @@ TEST(Pessimism, NamesWhatDoesNotGo) {
   Controller controller = controller_for(ActionSpace::box(-1.0, 2.0), 1.0);
   controller.pessimism.deviations.conservativeResize(3, 5);
   expect_error([&] { GreedyPolicy policy(controller); }, "3 rows of deviations");
-  expect_error([&] { export_c(narrow.learn(2.0)); },
-               "pessimism = 2: decisions that are held back cannot be exported");
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <waggle/random.h>
 
 #include "core/magnitude.h"
+#include "linalg/dense.h"
 
 namespace waggle {
 
@@ -19,7 +21,10 @@ namespace {
 constexpr Index kStretch = 128;            // rows looked at one after the other
 constexpr Index kMostNumbers = 4'000'000;  // of features that are kept
 constexpr Index kMostRows = 8192;
-constexpr double kUsualShare = 0.99;  // of the rows have a novelty below 1
+constexpr Index kMostForecastRows = 4096;                 // that forecasts are learnt from …
+constexpr Index kLeastForecastRows = 50;                  // … and half of the fewest
+constexpr double kForecastRidges[] = {1e-4, 1e-3, 1e-2};  // of the mean squared feature
+constexpr double kUsualShare = 0.99;                      // of the rows have a novelty below 1
 constexpr double kLeastSpread =
     1e-9;  // of a feature, in units of the largest: below, it is rounding
 
@@ -45,6 +50,52 @@ void measure_features(const Eigen::Ref<const MatrixXd>& features, Usual& usual) 
   VectorXd novelty(features.cols());
   for (Index k = 0; k < features.cols(); ++k) novelty[k] = usual.novelty(features.col(k));
   usual.weights /= quantile(std::move(novelty), kUsualShare);
+}
+
+/// What features, less their mean, foretell of what was seen with them. A ridge is chosen by what
+/// is learnt from the first half of the rows and foretells of the second.
+void fit_forecast(const Eigen::Ref<const MatrixXd>& features,
+                  const Eigen::Ref<const MatrixXd>& seen, Usual& usual) {
+  const Index n = features.rows(), rows = features.cols(), half = rows / 2;
+  if (half < kLeastForecastRows) return;
+  const VectorXd mean = seen.rowwise().mean();
+  const MatrixXd off = seen.colwise() - mean;
+  VectorXd variance = off.rowwise().squaredNorm() / static_cast<double>(rows);
+  MatrixXd gram = MatrixXd::Zero(n, n), moments = MatrixXd::Zero(n, seen.rows());
+  const auto add = [&](Index first, Index count) {
+    linalg::add_square(features.middleCols(first, count), gram);
+    linalg::add_outer_product(features.middleCols(first, count), off.middleCols(first, count),
+                              moments);
+  };
+  const auto solve = [&](double ridge) {
+    MatrixXd system = gram;
+    system.diagonal().array() += ridge * gram.trace() / static_cast<double>(n);
+    return linalg::solve_positive(std::move(system), moments);
+  };
+  const auto errors = [&](const MatrixXd& weights, Index first, Index count) -> VectorXd {
+    const MatrixXd left =
+        off.middleCols(first, count) - weights.transpose() * features.middleCols(first, count);
+    return left.rowwise().squaredNorm() / static_cast<double>(count);
+  };
+  const VectorXd units =
+      (variance.array() > 0.0).select(variance.cwiseInverse(), VectorXd::Zero(variance.size()));
+  add(0, half);
+  if (!gram.allFinite() || !moments.allFinite() || !(gram.trace() > 0.0)) return;
+  double best = 0.0, least = std::numeric_limits<double>::infinity();
+  for (const double ridge : kForecastRidges) {
+    const double error = units.dot(errors(solve(ridge), half, rows - half));
+    if (!(error < least)) continue;
+    least = error;
+    best = ridge;
+  }
+  add(half, rows - half);
+  if (!(best > 0.0) || !gram.allFinite()) return;
+  MatrixXd forecast = solve(best);
+  VectorXd error = errors(forecast, 0, rows).cwiseSqrt();
+  if (!forecast.allFinite() || !error.allFinite()) return;
+  usual.forecast = std::move(forecast);
+  usual.forecast_mean = mean;
+  usual.forecast_error = std::move(error);
 }
 
 }  // namespace
@@ -85,6 +136,7 @@ UsualMeasure::UsualMeasure(const Model& model, const Place& place)
       limit_(std::min(std::clamp(kMostNumbers / model.fitted_size(), kStretch, kMostRows),
                       place.rows)) {
   features_.resize(model.fitted_size(), 0);
+  seen_.resize(1 + model.environment.observation_size(), 0);
 }
 
 UsualMeasure::~UsualMeasure() = default;
@@ -108,32 +160,39 @@ void UsualMeasure::add(const StateBlock& block) {
   if (rows.count == 0) return;
   greedy_.find(rows, model_.controller.weights, Random(0), Purpose::policy);
   if (kept_ + rows.count > features_.cols()) {
-    features_.conservativeResize(Eigen::NoChange, std::min(limit_, 2 * (kept_ + rows.count)));
+    const Index room_for = std::min(limit_, 2 * (kept_ + rows.count));
+    features_.conservativeResize(Eigen::NoChange, room_for);
+    seen_.conservativeResize(Eigen::NoChange, room_for);
   }
   for (Index i = 0; i < rows.count; ++i) {
     errors_.push_back(rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] -
                       greedy_.before()[i]);
+    seen_(0, kept_) = rows.rewards[i];
+    seen_.col(kept_).tail(seen_.rows() - 1) = rows.inputs.col(i).tail(seen_.rows() - 1);
     model_.write_fitted(rows.states.col(i), features_.col(kept_++));
   }
 }
 
-VectorXd UsualMeasure::errors() const {
-  return Eigen::Map<const VectorXd>(errors_.data(), std::ssize(errors_));
+UsualRows UsualMeasure::rows() const {
+  return {features_.leftCols(kept_), seen_.leftCols(kept_),
+          Eigen::Map<const VectorXd>(errors_.data(), std::ssize(errors_)), runs_->longest()};
 }
-const VectorXd& UsualMeasure::longest_runs() const { return runs_->longest(); }
 
-std::optional<Usual> UsualMeasure::of(const Eigen::Ref<const MatrixXd>& features,
-                                      const VectorXd& errors, const VectorXd& longest_runs) {
+std::optional<Usual> usual_of(UsualRows rows) {
+  MatrixXd& features = rows.features;
   if (features.cols() < 2) return std::nullopt;
   RootMeanSquare error;
-  for (const double each : errors) error.add(each);
+  for (const double each : rows.errors) error.add(each);
   Usual usual;
   usual.bellman_error = error.value();
-  usual.longest_runs = longest_runs;
+  usual.longest_runs = std::move(rows.longest_runs);
   measure_features(features, usual);
   const bool known = std::isfinite(usual.bellman_error) && usual.mean.allFinite() &&
                      usual.weights.allFinite() && usual.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;
+  const Index most = std::min(features.cols(), kMostForecastRows);
+  features.leftCols(most).colwise() -= usual.mean;
+  fit_forecast(features.leftCols(most), rows.seen.leftCols(most), usual);
   return usual;
 }
 

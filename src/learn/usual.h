@@ -19,6 +19,15 @@ namespace waggle {
 /// the experience.
 std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience);
 
+/// What of some rows says what is usual, a column for each; those of parts stand side by side.
+struct UsualRows {
+  Eigen::MatrixXd features;
+  Eigen::MatrixXd seen;          ///< the reward and the observations that came with them
+  Eigen::VectorXd errors;        ///< Bellman's
+  Eigen::VectorXd longest_runs;  ///< of all rows; of parts, the largest count
+};
+std::optional<Usual> usual_of(UsualRows rows);
+
 /// The same along a walk that others share: every block of the experience, in order, then what was
 /// usual. The model must outlive it.
 class UsualMeasure {
@@ -35,16 +44,9 @@ class UsualMeasure {
   UsualMeasure(const Model& model, const Place& place);
   ~UsualMeasure();
   void add(const StateBlock& block);
-  std::optional<Usual> result() const { return of(features(), errors(), longest_runs()); }
-
-  /// What the walk has seen; of parts, the first two stand side by side, and of the last the
-  /// largest count.
-  Eigen::Ref<const Eigen::MatrixXd> features() const { return features_.leftCols(kept_); }
-  Eigen::VectorXd errors() const;
-  const Eigen::VectorXd& longest_runs() const;
-  static std::optional<Usual> of(const Eigen::Ref<const Eigen::MatrixXd>& features,
-                                 const Eigen::VectorXd& errors,
-                                 const Eigen::VectorXd& longest_runs);
+  std::optional<Usual> result() const { return usual_of(rows()); }
+  /// What the walk has seen so far.
+  UsualRows rows() const;
 
  private:
   class Runs;
@@ -57,6 +59,7 @@ class UsualMeasure {
   Eigen::Index limit_;  // of rows that are kept
   std::vector<double> errors_;
   Eigen::MatrixXd features_;
+  Eigen::MatrixXd seen_;  // with them: the reward and the observations
   Eigen::Index kept_ = 0;
 };
 

@@ -67,5 +67,54 @@ TEST(Usual, RunsEndWithAnEpisodeAndErrorsBeginAfterItsWashout) {
   EXPECT_NEAR(usual->mean[1], 2.0 / 3.0, 1e-12);
 }
 
+/// x is the last input.
+class LastInput final : public ReservoirSystem {
+ public:
+  Index units() const override { return 2; }
+  Index inputs() const override { return 2; }
+  void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
+            Eigen::Ref<VectorXd> next) const override {
+    next = z;
+  }
+};
+
+TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
+  // y_{k+1} = 3 + ½ y_k − 2 a_k + noise of 0.1; the reward says nothing and cannot be foretold.
+  const Index rows = 3000;
+  Trajectory log(1, 1);
+  double y = 6.0;
+  for (Index k = 0; k < rows; ++k) {
+    Draws draws = Random(3).at(Purpose::user, static_cast<std::uint64_t>(k));
+    const double action = draws.normal();
+    log.append(7.0 + draws.normal(), VectorXd::Constant(1, action), VectorXd::Constant(1, y));
+    y = 3.0 + 0.5 * y - 2.0 * action + 0.1 * draws.normal();
+  }
+  Model model;
+  EnvironmentSpec& spec = model.environment;
+  spec.actions = ActionSpace::box(-5.0, 5.0);
+  spec.action_names = {"a"};
+  spec.observation_names = {"y"};
+  spec.reward_is_input = false;
+  model.controller.reservoir = std::make_shared<LastInput>();
+  model.controller.layout = InputLayout::of(spec);
+  model.controller.actions = spec.actions;
+  model.controller.weights = VectorXd::Zero(2);
+  model.options.predictive = std::nullopt;
+  model.options.value = {.discount = kDiscount, .washout = kWashout};
+  model.provenance.rows = log.steps();
+  TrajectoryChunks source(log, 700);
+  const std::optional<Usual> usual = measure_usual(model, source);
+  ASSERT_TRUE(usual && usual->forecasts());
+  ASSERT_EQ(usual->forecast.rows(), 2);  // of the action and of y, in the order of the input
+  ASSERT_EQ(usual->forecast.cols(), 2);
+  EXPECT_NEAR(usual->forecast(0, 1), -2.0, 0.02);
+  EXPECT_NEAR(usual->forecast(1, 1), 0.5, 0.01);
+  EXPECT_NEAR(usual->forecast_mean[1] - usual->forecast.col(1).dot(usual->mean), 3.0, 0.1);
+  EXPECT_NEAR(usual->forecast_error[1], 0.1, 0.01);
+  EXPECT_NEAR(usual->forecast_mean[0], 7.0, 0.1);
+  EXPECT_LT(usual->forecast.col(0).norm(), 0.1);
+  EXPECT_NEAR(usual->forecast_error[0], 1.0, 0.05);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -279,8 +279,16 @@ Model from_content(const Safetensors& content) {
   const auto usual = content.metadata.find("usual");
   if (usual != content.metadata.end()) {
     const auto read = from_json<model_file::Usual>(usual->second, "usual");
-    model.usual = Usual{tensors.vector("usual.mean"), tensors.vector("usual.weights"),
-                        read.bellman_error, tensors.vector("usual.longest_runs")};
+    model.usual.emplace();
+    model.usual->mean = tensors.vector("usual.mean");
+    model.usual->weights = tensors.vector("usual.weights");
+    model.usual->bellman_error = read.bellman_error;
+    model.usual->longest_runs = tensors.vector("usual.longest_runs");
+    if (tensors.has("usual.forecast")) {  // files of before do not have it
+      model.usual->forecast = tensors.matrix("usual.forecast", model.fitted_size());
+      model.usual->forecast_mean = tensors.vector("usual.forecast_mean");
+      model.usual->forecast_error = tensors.vector("usual.forecast_error");
+    }
   }
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
                   tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
@@ -396,6 +404,11 @@ std::string serialise(const Model& model) {
     tensors["usual.mean"] = vector_tensor(model.usual->mean);
     tensors["usual.weights"] = vector_tensor(model.usual->weights);
     tensors["usual.longest_runs"] = vector_tensor(model.usual->longest_runs);
+    if (model.usual->forecasts()) {
+      tensors["usual.forecast"] = matrix_tensor(model.usual->forecast);
+      tensors["usual.forecast_mean"] = vector_tensor(model.usual->forecast_mean);
+      tensors["usual.forecast_error"] = vector_tensor(model.usual->forecast_error);
+    }
   }
   tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);

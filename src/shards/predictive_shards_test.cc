@@ -90,6 +90,9 @@ void expect_same_model(const Model& parts, const Model& whole) {
     EXPECT_LT(apart(parts.usual->weights, whole.usual->weights), 1e-6);
     EXPECT_NEAR(parts.usual->bellman_error / whole.usual->bellman_error, 1.0, 1e-6);
     EXPECT_EQ(parts.usual->longest_runs, whole.usual->longest_runs);
+    ASSERT_TRUE(whole.usual->forecasts() && parts.usual->forecasts());
+    EXPECT_LT(apart(parts.usual->forecast, whole.usual->forecast), 1e-6);
+    EXPECT_LT(apart(parts.usual->forecast_error, whole.usual->forecast_error), 1e-6);
   }
   EXPECT_EQ(parts.warnings.size(), whole.warnings.size());
   EXPECT_EQ(parts.options.value.washout, whole.options.value.washout);

@@ -337,6 +337,11 @@ std::string serialise(const ShardPlan& plan, const ShardFit& fit) {
     content.tensors["usual.weights"] = vector_tensor(fit.usual->weights);
     content.tensors["usual.runs"] = vector_tensor(fit.usual->longest_runs);
     content.tensors["usual.error"] = vector_tensor(VectorXd::Constant(1, fit.usual->bellman_error));
+    if (fit.usual->forecasts()) {
+      content.tensors["usual.forecast"] = matrix_tensor(fit.usual->forecast);
+      content.tensors["usual.forecast_mean"] = vector_tensor(fit.usual->forecast_mean);
+      content.tensors["usual.forecast_error"] = vector_tensor(fit.usual->forecast_error);
+    }
   }
   nlohmann::ordered_json head = to_json(fit);
   std::vector<Index> squared;
@@ -392,6 +397,11 @@ ShardFit parse_fit(std::string_view bytes, const ShardPlan& plan, const std::str
       usual.weights = tensors.vector("usual.weights", usual.mean.size());
       usual.longest_runs = tensors.vector("usual.runs");
       usual.bellman_error = tensors.vector("usual.error", 1)[0];
+      if (tensors.has("usual.forecast")) {
+        usual.forecast = tensors.matrix("usual.forecast", usual.mean.size());
+        usual.forecast_mean = tensors.vector("usual.forecast_mean");
+        usual.forecast_error = tensors.vector("usual.forecast_error");
+      }
     }
     tensors.finish();
     return fit;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <waggle/states.h>
 
@@ -45,9 +46,11 @@ void judge_part(const ShardPlan& plan, const ShardFit& fit, Index part, Trajecto
   if (values && values->rows() > 0) sums.values = values->range();
   if (plan.fit.predictive) sums.state = state;
   if (!plan.fit.confidence) return;
-  sums.listed["usual"] = usual.features();
-  sums.listed["errors"] = usual.errors().transpose();
-  sums.largest["runs"] = usual.longest_runs();
+  UsualRows kept = usual.rows();
+  sums.listed["usual"] = std::move(kept.features);
+  sums.listed["seen"] = std::move(kept.seen);
+  sums.listed["errors"] = kept.errors.transpose();
+  sums.largest["runs"] = kept.longest_runs;
 }
 
 }  // namespace waggle

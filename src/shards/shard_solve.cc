@@ -157,17 +157,19 @@ class Round {
   void find_usual() {
     const auto features = sums_.listed.find("usual");
     if (features == sums_.listed.end()) return;
+    const auto seen = sums_.listed.find("seen");
     const auto errors = sums_.listed.find("errors");
     const auto runs = sums_.largest.find("runs");
     const Index channels = 1 + plan_.environment.observation_size();
-    require(errors != sums_.listed.end() && runs != sums_.largest.end() &&
-                features->second.allFinite() && errors->second.rows() == 1 &&
-                errors->second.cols() == features->second.cols() &&
+    require(seen != sums_.listed.end() && errors != sums_.listed.end() &&
+                runs != sums_.largest.end() && features->second.allFinite() &&
+                errors->second.rows() == 1 && errors->second.cols() == features->second.cols() &&
+                seen->second.rows() == channels && seen->second.cols() == features->second.cols() &&
                 runs->second.rows() == channels && runs->second.cols() == 1 &&
                 features->second.rows() == model_of(plan_, fit_).fitted_size(),
             "the sums do not say what is usual");
-    fit_.usual =
-        UsualMeasure::of(features->second, errors->second.row(0).transpose(), runs->second.col(0));
+    fit_.usual = usual_of(
+        {features->second, seen->second, errors->second.row(0).transpose(), runs->second.col(0)});
   }
 
   const ShardPlan& plan_;
