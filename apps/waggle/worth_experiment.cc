@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include <Eigen/Cholesky>
 #include <fmt/format.h>
 
 #include <waggle/waggle.h>
@@ -19,77 +20,154 @@ namespace {
 constexpr Index kLengths[] = {2'000, 10'000};
 const char* const kControllers[] = {"lstd", "lspi", "bad"};
 constexpr double kRemainder = 2e-3;  // of a return's weight that may lie beyond a take-over
-constexpr Index kPause = 100;        // steps of the logged policy between two, which forget them
+constexpr Index kWarmUp = 200;       // steps of the logged policy before the first …
+constexpr Index kApart = 10;         // … and between two
 constexpr Index kTakeOvers = 1'000;
 constexpr Index kUnits = 100;  // few, so that hundreds of seeds take minutes
+
+template <typename Kind>
+std::unique_ptr<Environment> copy_of(const Environment& environment) {
+  return std::make_unique<Kind>(dynamic_cast<const Kind&>(environment));
+}
 
 struct Problem {
   std::string name;
   ControlProblem (*make)();
+  std::unique_ptr<Environment> (*copy)(const Environment&);
 };
 
 const Problem kProblems[] = {
-    {"bee-world", [] { return bee_world_problem(); }},
-    {"market-maker", [] { return market_maker_problem(); }},
+    {"bee-world", [] { return bee_world_problem(); }, copy_of<BeeWorld>},
+    {"market-maker", [] { return market_maker_problem(); }, copy_of<MarketMaker>},
     {"market-maker, departure",
-     [] { return market_maker_problem({.timing = RewardTiming::departure}); }},
+     [] { return market_maker_problem({.timing = RewardTiming::departure}); },
+     copy_of<MarketMaker>},
 };
 
-/// The logged policy, and for some steps after each pause the controller, which has seen it all.
-class TakingOver final : public Policy {
- public:
-  TakingOver(Policy& logged, const Controller& controller, Index steps)
-      : logged_(logged),
-        search_(controller),
-        steps_(steps),
-        state_(VectorXd::Zero(controller.reservoir->units())),
-        next_(state_) {}
-
-  void act(const Percept& percept, Draws& draws, Eigen::Ref<VectorXd> action) override {
-    search_.prepare(state_, percept.reward, percept.observation);
-    if (at_ < kPause) {
-      logged_.act(percept, draws, action);
-    } else {
-      search_.maximise(draws, action);
-    }
-    search_.apply(action, next_);
-    state_.swap(next_);
-    at_ = (at_ + 1) % (kPause + steps_);
-  }
-
- private:
-  Policy& logged_;
-  ActionSearch search_;
-  Index steps_;
-  Index at_ = 0;
-  VectorXd state_, next_;
-};
-
-/// (1 − γ) E[r_{k+1} + γ r_{k+2} + …] where a controller takes over, simulated.
+/// A number that was simulated.
 struct Truth {
   double value = 0.0;
   double standard_error = 0.0;
 };
 
-Truth simulate_take_overs(const ControlProblem& problem, const Model& model, std::uint64_t seed) {
-  const double discount = model.options.value.discount;
-  const auto steps = static_cast<Index>(std::ceil(std::log(kRemainder) / std::log(discount)));
-  const Index cycle = kPause + steps;
-  TakingOver policy(*problem.initial, model.controller, steps);
-  Simulation simulation(*problem.environment, seed);
-  const Trajectory flight = simulation.run(policy, {.steps = kTakeOvers * cycle + 1}).trajectory;
-  VectorXd returns = VectorXd::Zero(kTakeOvers);
-  for (Index i = 0; i < kTakeOvers; ++i) {
-    double weight = 0.0;
-    for (Index k = steps; k > 0; --k) {
-      returns[i] = flight.rewards()[i * cycle + kPause + k] + discount * returns[i];
-      weight = 1.0 + discount * weight;
+/// (1 − γ) E[r_{k+1} + γ r_{k+2} + …] where a controller takes over from the logged policy, less
+/// the same where it does not, by simulation. Whoever acts, a take-over begins with the same system
+/// and has the same noise; and what the reward it begins with and the logged policy's return
+/// explain of the difference counts with their mean, which a longer simulation knows better.
+class TakeOvers {
+ public:
+  TakeOvers(const Problem& kind, double mean_reward, std::uint64_t seed)
+      : copy_(kind.copy),
+        problem_(kind.make()),
+        random_(seed),
+        mean_reward_(mean_reward),
+        steps_(static_cast<Index>(std::ceil(std::log(kRemainder) / std::log(problem_.discount)))),
+        rows_(problem_.environment->spec().actions.size(),
+              problem_.environment->spec().observation_size()),
+        begun_(kTakeOvers),
+        logged_(kTakeOvers) {
+    Environment& system = *problem_.environment;
+    Percept percept;
+    percept.observation.setZero(system.spec().observation_size());
+    VectorXd action = VectorXd::Zero(system.spec().actions.size());
+    Draws first = random_.at(Purpose::environment);
+    system.reset(first, percept);
+    const auto total = static_cast<std::uint64_t>(kWarmUp + kApart * (kTakeOvers - 1) + 1);
+    for (std::uint64_t k = 1; k <= total; ++k) {
+      if (begins_at(rows_.steps())) {
+        begun_[std::ssize(systems_)] = percept.reward;
+        percepts_.push_back(percept);
+        systems_.push_back(copy_(system));
+      }
+      Draws chance = random_.at(Purpose::policy, k);
+      problem_.initial->act(percept, chance, action);
+      rows_.append(percept.reward, action, percept.observation, EpisodeEnd::none);
+      Draws noise = random_.at(Purpose::environment, k);
+      system.step(action, noise, percept);
     }
-    returns[i] /= weight;
+    for (Index i = 0; i < kTakeOvers; ++i) {
+      logged_[i] = take_over(i, [&](const Percept& now, Draws& chance, VectorXd& chosen) {
+        problem_.initial->act(now, chance, chosen);
+      });
+    }
   }
-  const double mean = returns.mean();
-  return {mean, (returns.array() - mean).matrix().norm() / static_cast<double>(kTakeOvers)};
-}
+
+  Truth difference(const Controller& controller) const {
+    ActionSearch search(controller);
+    VectorXd differences(kTakeOvers);
+    VectorXd remembered = VectorXd::Zero(controller.reservoir->units()), next = remembered;
+    VectorXd state;
+    for (Index k = 0, i = 0; k < rows_.steps(); ++k) {
+      if (begins_at(k)) {
+        state = remembered;
+        differences[i] = take_over(i, [&](const Percept& now, Draws& chance, VectorXd& chosen) {
+          search.prepare(state, now.reward, now.observation);
+          search.maximise(chance, chosen);
+          search.apply(chosen, next);
+          state.swap(next);
+        });
+        differences[i] -= logged_[i];
+        ++i;
+      }
+      search.prepare(remembered, rows_.rewards()[k], rows_.observations().col(k));
+      search.apply(rows_.actions().col(k), next);
+      remembered.swap(next);
+    }
+    // Both have the mean reward for a mean.
+    Eigen::MatrixX2d explaining(kTakeOvers, 2);
+    explaining << begun_, logged_;
+    const Eigen::RowVector2d off = explaining.colwise().mean().array() - mean_reward_;
+    explaining.rowwise() -= explaining.colwise().mean().eval();
+    const double mean = differences.mean();
+    const Eigen::Matrix2d squares = explaining.transpose() * explaining;
+    const Eigen::Vector2d slopes =
+        squares.ldlt().solve(explaining.transpose() * VectorXd(differences.array() - mean));
+    const VectorXd left = VectorXd(differences.array() - mean) - explaining * slopes;
+    // Neighbours are alike: the error is that of the means of long parts.
+    constexpr Index kParts = 20;
+    VectorXd parts(kParts);
+    for (Index i = 0; i < kParts; ++i) {
+      parts[i] = left.segment(i * kTakeOvers / kParts, kTakeOvers / kParts).mean();
+    }
+    return {mean - off.dot(slopes),
+            parts.norm() / std::sqrt(static_cast<double>(kParts * (kParts - 1)))};
+  }
+
+ private:
+  static bool begins_at(Index row) { return row >= kWarmUp && (row - kWarmUp) % kApart == 0; }
+
+  /// The discounted mean reward of one take-over, act(percept, draws, action) deciding.
+  template <typename Act>
+  double take_over(Index i, Act act) const {
+    const std::unique_ptr<Environment> system = copy_(*systems_[static_cast<std::size_t>(i)]);
+    Percept percept = percepts_[static_cast<std::size_t>(i)];
+    VectorXd action = VectorXd::Zero(rows_.actions().rows());
+    double sum = 0.0, weight = 1.0, weights = 0.0;
+    for (Index k = 0; k < steps_; ++k) {
+      // Draws of no row of the flight.
+      const auto step = static_cast<std::uint64_t>(1'000'000 + i * steps_ + k);
+      Draws chance = random_.at(Purpose::policy, step);
+      act(percept, chance, action);
+      Draws noise = random_.at(Purpose::environment, step);
+      system->step(action, noise, percept);
+      sum += weight * percept.reward;
+      weights += weight;
+      weight *= problem_.discount;
+    }
+    return sum / weights;
+  }
+
+  std::unique_ptr<Environment> (*copy_)(const Environment&);
+  ControlProblem problem_;
+  Random random_;
+  double mean_reward_;
+  Index steps_;                                        // of a take-over
+  Trajectory rows_;                                    // of the logged policy
+  std::vector<std::unique_ptr<Environment>> systems_;  // where take-overs begin
+  std::vector<Percept> percepts_;
+  VectorXd begun_;   // their rewards
+  VectorXd logged_;  // where the logged policy goes on
+};
 
 /// One controller judged by one log.
 struct Judgement {
@@ -102,15 +180,14 @@ struct Judgement {
   bool right = false;
 };
 
-Judgement judge(const ControlProblem& problem, const Model& model, const Trajectory& log,
-                double logged, std::uint64_t seed) {
+Judgement judge(const Model& model, const Trajectory& log, const TakeOvers& take_overs) {
   TrajectoryChunks source(log);
   const PolicyWorth worth = *evaluate_on_log(model, source).worth;
   Judgement result{.known = worth.known()};
   if (!worth.known()) return result;
-  const Truth truth = simulate_take_overs(problem, model, seed);
+  const Truth truth = take_overs.difference(model.controller);
   result.estimate = worth.difference.value;
-  result.truth = truth.value - logged;
+  result.truth = truth.value;
   result.error = worth.difference.standard_error;
   // The truth is known to within its own error: the interval is wider by it.
   const double half = 0.5 * (worth.difference.upper - worth.difference.lower);
@@ -121,18 +198,16 @@ Judgement judge(const ControlProblem& problem, const Model& model, const Traject
   return result;
 }
 
-/// A controller by a method of its own, or one that does what is worth least.
-Model learn_controller(const ControlProblem& problem, const Trajectory& log,
-                       const std::string& controller, std::uint64_t seed) {
+Model learn_controller(const ControlProblem& problem, const Trajectory& log, bool improve,
+                       std::uint64_t seed) {
   FitOptions options = presets::direct().fit;
   options.reservoir.units = kUnits;
   options.reservoir.seed = seed;
+  options.members = 1;
   options.value.discount = problem.discount;
   options.confidence = false;
-  if (controller != "lspi") options.sweeps = 0;
-  Learnt learnt = learn_from_log(problem.environment->spec(), log, options);
-  if (controller == "bad") learnt.controller.weights *= -1.0;
-  return learnt;
+  if (!improve) options.sweeps = 0;
+  return learn_from_log(problem.environment->spec(), log, options);
 }
 
 Trajectory simulate_log(const ControlProblem& problem, Index steps, std::uint64_t seed) {
@@ -179,14 +254,21 @@ void reproduce_worth(const ReproduceOptions& options, const SeedProgress& progre
     const std::size_t done =
         for_each_seed(options, "worth, " + kind.name, progress, [&](int i, std::uint64_t seed) {
           const ControlProblem problem = kind.make();
-          for (std::size_t k = 0; k < rows.size(); ++k) {
+          const std::uint64_t base = 10 * seed + 100;
+          const TakeOvers take_overs(kind, logged, base + 2);
+          for (std::size_t k = 0; k < lengths; ++k) {
             end_if_interrupted();
-            const Index length = kLengths[k / controllers];
-            const std::uint64_t base = 10 * seed + 100;
-            const Model model = learn_controller(problem, simulate_log(problem, length, base),
-                                                 kControllers[k % controllers], seed);
-            rows[k][static_cast<std::size_t>(i)] =
-                judge(problem, model, simulate_log(problem, length, base + 1), logged, base + 2);
+            const Trajectory log = simulate_log(problem, kLengths[k], base);
+            const Trajectory other = simulate_log(problem, kLengths[k], base + 1);
+            const auto keep = [&](std::size_t controller, const Model& model) {
+              rows[k * controllers + controller][static_cast<std::size_t>(i)] =
+                  judge(model, other, take_overs);
+            };
+            Model model = learn_controller(problem, log, false, seed);
+            keep(0, model);
+            keep(1, learn_controller(problem, log, true, seed));
+            model.controller.weights *= -1.0;  // does what is worth least
+            keep(2, model);
           }
         });
     ExperimentResult result = start_result(options, "worth", kind.name);

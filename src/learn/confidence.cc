@@ -20,8 +20,10 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;      // rows handled together
-constexpr Index kDirections = 32;  // that stand for all of a covariance
+constexpr Index kBlock = 256;  // rows handled together
+// That stand for all of a covariance. With a few dozen, an action that is little known is told from
+// one that is well known too coarsely for a controller that is to do as was logged.
+constexpr Index kDirections = 256;
 
 }  // namespace
 
@@ -117,16 +119,20 @@ Pessimism pessimism_of(const Model& model, double factor) {
   Pessimism result{.factor = factor};
   if (factor == 0.0 || !model.has_confidence()) return result;
   const Index n = model.fitted_size();
+  // Of predictive states the factor is that of the last fit, whose features come last.
+  const auto factor_of = model.deviation_factor.triangularView<Eigen::Lower>();
+  result.deviations.setZero(model.controller.reservoir->features(), std::min(n, kDirections));
+  if (n <= kDirections) {
+    result.deviations.bottomRows(n) = factor_of;
+    return result;
+  }
   MatrixXd directions(n, kDirections);
   const Random random(model.options.reservoir.seed);
   for (Index j = 0; j < kDirections; ++j) {
     Draws draws = random.at(Purpose::pessimism, static_cast<std::uint64_t>(j));
     for (Index i = 0; i < n; ++i) directions(i, j) = draws.normal();
   }
-  // Of predictive states the factor is that of the last fit, whose features come last.
-  result.deviations.setZero(model.controller.reservoir->features(), kDirections);
-  result.deviations.bottomRows(n).noalias() =
-      model.deviation_factor.triangularView<Eigen::Lower>() * directions;
+  result.deviations.bottomRows(n).noalias() = factor_of * directions;
   result.deviations /= std::sqrt(static_cast<double>(kDirections));
   return result;
 }

@@ -24,6 +24,8 @@ constexpr Index kBlock = 100;       // rows added together
 constexpr Index kSample = 1024;
 constexpr double kFamiliar = 0.99;   // of the log's own steps
 constexpr Index kMostChannels = 12;  // that are multiplied with each other
+// Of what an estimate changes by when half of the features are left out, what it is still off by.
+constexpr double kOfHalf = 0.25;
 
 /// Of a log without episodes, rows that stay together: longer than a memory, and than the discount
 /// looks ahead.
@@ -31,11 +33,13 @@ Index stretch_of(double discount) {
   return std::clamp<Index>(static_cast<Index>(5.0 / (1.0 - discount)), 100, 10'000);
 }
 
-Estimate jackknife(double value, const VectorXd& without, double level) {
+/// `unsaid` is the error that comes of the features.
+Estimate jackknife(double value, const VectorXd& without, double unsaid, double level) {
   const auto groups = static_cast<double>(without.size());
   // Squares of rewards of 1e-170 are 0.
   const double spread = VectorXd(without.array() - without.mean()).stableNorm();
-  return interval(value, spread * std::sqrt((groups - 1.0) / groups), groups, level);
+  const double error = spread * std::sqrt((groups - 1.0) / groups);
+  return interval(value, std::hypot(error, unsaid), groups, level);
 }
 
 }  // namespace
@@ -209,23 +213,42 @@ void WorthEstimate::keep_sample() {
   }
 }
 
-WorthEstimate::Values WorthEstimate::values(std::size_t left_out, const RidgeOptions& ridge) const {
+WorthEstimate::Values WorthEstimate::values(std::size_t left_out, const RidgeOptions& ridge,
+                                            const std::vector<Index>& features) const {
   const auto value_of = [&](Part Group::*policy) {
-    std::vector<TdMoments> moments;
+    TdMoments moments(features_.rows(), discount_);
     VectorXd starts = VectorXd::Zero(features_.rows());
     double count = 0.0;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       const Group& group = groups_[i];
       if (i == left_out || group.rows == 0.0) continue;
       const Part& part = group.*policy;
-      moments.push_back(part.moments);
+      moments.merge(part.moments);
       starts += terminates_ ? part.starts : part.nexts;
       count += terminates_ ? group.episodes : group.rows;
     }
+    Index constant = constant_;
+    if (!features.empty()) {
+      moments = TdMoments::of(discount_, moments.samples(), moments.system()(features, features),
+                              moments.target()(features), moments.gram()(features, features));
+      starts = VectorXd(starts(features));
+      constant = std::find(features.begin(), features.end(), constant_) - features.begin();
+      if (constant_ < 0) constant = -1;
+    }
     const double scale = terminates_ ? 1.0 : 1.0 - discount_;
-    return scale * starts.dot(solve_td(moments, ridge, constant_).weights) / count;
+    return scale * starts.dot(solve_td({moments}, ridge, constant).weights) / count;
   };
   return {value_of(&Group::learnt), value_of(&Group::logged)};
+}
+
+std::vector<Index> WorthEstimate::half_of_features(Index first) const {
+  const Index own = first_too_ ? 1 : 0;  // where those of the model begin
+  std::vector<Index> result;
+  for (Index i = 0; i < features_.rows(); ++i) {
+    const bool shared = i < own || i >= own + used_ || i == constant_;
+    if (shared || i % 2 == first) result.push_back(i);
+  }
+  return result;
 }
 
 double WorthEstimate::support(double ridge) const {
@@ -271,9 +294,16 @@ void WorthEstimate::estimate(PolicyWorth& result) const {
     learnt[i] = without[static_cast<std::size_t>(i)].learnt;
     logged[i] = without[static_cast<std::size_t>(i)].logged;
   }
-  result.learnt = jackknife(all.learnt, learnt, options_.level);
-  result.logged = jackknife(all.logged, logged, options_.level);
-  result.difference = jackknife(all.learnt - all.logged, learnt - logged, options_.level);
+  const Values even = values(kGroups, ridge, half_of_features(0));
+  const Values odd = values(kGroups, ridge, half_of_features(1));
+  const auto estimate_of = [&](const auto& of, const VectorXd& left_out) {
+    return jackknife(of(all), left_out, kOfHalf * (of(all) - 0.5 * (of(even) + of(odd))),
+                     options_.level);
+  };
+  result.learnt = estimate_of([](const Values& v) { return v.learnt; }, learnt);
+  result.logged = estimate_of([](const Values& v) { return v.logged; }, logged);
+  result.difference =
+      estimate_of([](const Values& v) { return v.learnt - v.logged; }, learnt - logged);
 }
 
 PolicyWorth WorthEstimate::solve() {

@@ -65,8 +65,11 @@ class WorthEstimate {
   void write_products(double reward, const Eigen::Ref<const Eigen::VectorXd>& action,
                       const Eigen::Ref<const Eigen::VectorXd>& observation,
                       Eigen::Ref<Eigen::VectorXd> out);
-  /// Of both policies, by all groups but one.
-  Values values(std::size_t left_out, const RidgeOptions& ridge) const;
+  /// Of both policies, by all groups but one, and by some features alone: all if none is named.
+  Values values(std::size_t left_out, const RidgeOptions& ridge,
+                const std::vector<Eigen::Index>& features = {}) const;
+  /// Every other feature of the model, from one of the first two on, and what all have in common.
+  std::vector<Eigen::Index> half_of_features(Eigen::Index first) const;
   double support(double ridge) const;
   void estimate(PolicyWorth& result) const;
 

@@ -29,17 +29,17 @@ class LastChoice final : public ReservoirSystem {
   Index choices_;
 };
 
-/// A controller that always takes choice `best` of three.
-Model always(int best, double discount = 0.5) {
+/// A controller that always takes choice `best` of three, or more.
+Model always(int best, double discount = 0.5, int choices = 3) {
   Model model;
   EnvironmentSpec& spec = model.environment;
-  spec.actions = ActionSpace::discrete(3);
+  spec.actions = ActionSpace::discrete(choices);
   spec.action_names = {"choice"};
   spec.reward_is_input = false;
-  model.controller.reservoir = std::make_shared<LastChoice>(3);
+  model.controller.reservoir = std::make_shared<LastChoice>(choices);
   model.controller.layout = InputLayout::of(spec);
   model.controller.actions = spec.actions;
-  model.controller.weights = VectorXd::Unit(3, best);
+  model.controller.weights = VectorXd::Unit(choices, best);
   model.options.predictive = std::nullopt;
   model.options.value.discount = discount;
   model.ranges = {VectorXd::Zero(2), VectorXd::Ones(2), VectorXd::Zero(2), VectorXd::Ones(2)};
@@ -114,6 +114,20 @@ TEST(PolicyWorth, IntervalsCoverTheTruthAsOftenAsTheySay) {
   // Binomial deviations are 2 and 3.5 %.
   EXPECT_NEAR(covered, 0.90 * kLogs, 0.06 * kLogs);
   EXPECT_NEAR(narrower, 0.50 * kLogs, 0.11 * kLogs);
+}
+
+TEST(PolicyWorth, CountsWhatHalfOfTheFeaturesWouldNotSay) {
+  // So many channels are not multiplied: every choice has a feature of its own and nothing else.
+  const Trajectory log = log_of(4000, 20, 0.0, 7);
+  for (const int choice : {8, 13}) {
+    const PolicyWorth result = worth(always(choice, 0.5, 20), log);
+    ASSERT_TRUE(result.known()) << result.unknown;
+    EXPECT_NEAR(result.learnt.value, choice, 1e-4);
+    // Half of the features say the same, the other half that it is worth nothing: they differ from
+    // all by half of the value in the mean, of which a quarter counts. Nothing else is uncertain.
+    EXPECT_NEAR(result.learnt.standard_error, 0.25 * 0.5 * choice, 1e-3 * choice);
+    EXPECT_GT(result.learnt.upper - result.learnt.lower, 2.0 * result.learnt.standard_error);
+  }
 }
 
 /// x is the last input, and a 1: what a value on it cannot express are squares.

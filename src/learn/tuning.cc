@@ -338,27 +338,30 @@ class Tuner {
                                  taken.gain.standard_error);
   }
 
-  /// What is most surely not below what was logged, of what stays within the log; or else the most.
+  /// The most pessimism does as was logged, nearly. Less of it is taken if it stays within the log
+  /// and is better than that for sure.
   void take_pessimism() {
-    const auto bound = [&](const TuneTrial& trial) {
-      return trial.difference.value - tune_.margin * trial.difference.standard_error;
-    };
-    bool stays = false;
     for (std::size_t i = 1; i < result_.trials.size(); ++i) {
+      if (result_.trials[i].failed.empty()) result_.taken = i;
+    }
+    const std::size_t most = result_.taken;
+    double surely = 0.0;
+    for (std::size_t i = 1; i < most; ++i) {
       const TuneTrial& trial = result_.trials[i];
-      if (!trial.failed.empty()) continue;
-      const bool within = trial.stretch <= kWithinTheLog;
-      if (stays && (!within || bound(trial) <= bound(result_.trials[result_.taken]))) continue;
-      stays = stays || within;
+      if (!trial.failed.empty() || trial.stretch > kWithinTheLog) continue;
+      const double lower = difference(verdicts_[i], verdicts_[most]).lower;
+      if (lower <= surely) continue;
+      surely = lower;
       result_.taken = i;
     }
     const std::string why = apart(result_.trials.front());
-    if (stays) {
-      result_.reason = why + "; of what stays within the log, this is most surely no worse";
-    } else if (result_.taken > 0) {
-      result_.reason = why + "; the most pessimism that was tried stays closest to what was logged";
-    } else {
+    if (most == 0) {
       result_.reason = why + "; no more could be tried: do not trust this controller";
+    } else if (result_.taken != most) {
+      result_.reason =
+          why + "; this stays within the log, and is surely better than more pessimism";
+    } else {
+      result_.reason = why + "; the most pessimism that was tried stays closest to what was logged";
     }
   }
 
