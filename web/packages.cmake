@@ -6,7 +6,7 @@
 #   no_packages   what keeps them from being there; empty if they are
 set(packages ${CMAKE_CURRENT_BINARY_DIR}/npm)
 set(installed ${packages}/node_modules/.waggle)
-set(folders report playground tests)
+set(folders report playground recorded tests)
 list(TRANSFORM folders APPEND /* OUTPUT_VARIABLE patterns)
 file(GLOB_RECURSE names CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
 list(APPEND names .npmrc package.json package-lock.json tsconfig.json vite.config.ts vitest.config.ts)

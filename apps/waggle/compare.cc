@@ -16,7 +16,7 @@ std::vector<ExperimentResult> compare(const ReproduceOptions& options,
   std::vector<ExperimentResult> results = reproduce(all, progress);
   for (ExperimentResult& result : results) {
     std::erase_if(result.figures, [](const Figure& figure) {  // that show no learning
-      return figure.name != "learning_curve" && figure.name != "runs" && figure.name != "rounds";
+      return figure.name != "learning_curve" && figure.name != "runs" && figure.name != "practice";
     });
     result.among_learners = true;
   }

@@ -1,23 +1,17 @@
 #include <algorithm>
-#include <cmath>
 #include <ctime>
-#include <limits>
-#include <numbers>
-#include <numeric>
 
 #include <waggle/describe_problems.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
-#include <waggle/pendulum.h>
-#include <waggle/reference/known_state.h>
 
+#include "control_figures.h"
 #include "core/check.h"
 #include "core/text.h"
 #include "environments.h"
 #include "experiment.h"
 #include "experiment_file.h"
-#include "learning_figures.h"
 #include "option_flags.h"
 #include "progress.h"
 
@@ -30,7 +24,6 @@ namespace {
 const std::string kPrefix = "control-";  // of the results' names
 /// Added to the seed of a run, so that it is judged by episodes that it was not learnt from.
 constexpr std::uint64_t kFresh = 1'000'000'000;
-constexpr Index kPortraitSteps = 2000;  // ten episodes of the pendulum
 
 /// A row of the table.
 struct Row {
@@ -44,6 +37,7 @@ struct Row {
   std::optional<double> measured;  ///< another score of the same learner, with its CPU seconds
   Index measured_steps = 0;
   double measured_seconds = 0;
+  std::string recorded;      ///< the problem of web/recorded that is the same; none if empty
   toml::table options = {};  ///< of the environment
 };
 
@@ -59,6 +53,7 @@ void describe(Visitor& v, Row& row) {
   v("measured", row.measured);
   v("measured_steps", row.measured_steps);
   v("measured_seconds", row.measured_seconds);
+  v("recorded", row.recorded);
 }
 
 std::vector<Row> read_rows(const ExperimentFile& file) {
@@ -126,65 +121,9 @@ Judged judge(const BuiltIn& problem, const Model& model, Index steps, std::uint6
   return {score.score, score.episodes.diverged};
 }
 
-/// Acts as a policy does, and notes where the pendulum is, how fast it turns, which the policy does
-/// not see, and what it expects from there.
-class PortraitPolicy final : public Policy {
- public:
-  PortraitPolicy(GreedyPolicy& policy, const Pendulum& pendulum, Figure& portrait)
-      : policy_(policy), pendulum_(pendulum), portrait_(portrait) {}
-
-  void begin_episode() override { policy_.begin_episode(); }
-  void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override {
-    policy_.act(percept, draws, action);
-    const PendulumState& state = pendulum_.state();
-    portrait_.rows.push_back({std::remainder(state.angle, 2.0 * std::numbers::pi),
-                              state.angular_velocity, policy_.value()});
-  }
-
- private:
-  GreedyPolicy& policy_;
-  const Pendulum& pendulum_;
-  Figure& portrait_;
-};
-
-/// The learnt value along some episodes of the pendulum; empty for any other environment.
-Figure portrait_of(const BuiltIn& problem, const Model& model, std::uint64_t seed) {
-  Figure portrait{"portrait", {"angle", "velocity", "value"}, {}};
-  const auto* pendulum = dynamic_cast<const Pendulum*>(problem.environment.get());
-  if (pendulum == nullptr) return portrait;
-  GreedyPolicy policy = model.policy();
-  PortraitPolicy watched(policy, *pendulum, portrait);
-  Simulation simulation(*problem.environment, seed);
-  simulation.run(watched, {.steps = kPortraitSteps});
-  return portrait;
-}
-
-/// The exact value of the pendulum's states, to hold the learnt one against.
-Figure exact_portrait(const Row& row) {
-  constexpr Index kStride = 2;  // of the grid's points: those between would not be seen
-  const BuiltIn problem = make_built_in(row.environment, row.options);
-  PendulumOptions pendulum;
-  read_options(row.options, pendulum);
-  const reference::SwingUpValues exact = reference::swing_up_values(
-      {.pendulum = pendulum, .angles = 202, .velocities = 161}, problem.discount);
-  Figure figure{"portrait_exact", {"angle", "velocity", "value"}, {}};
-  for (Index i = 0; i < exact.angles.size(); i += kStride) {
-    for (Index j = 0; j < exact.velocities.size(); j += kStride) {
-      figure.rows.push_back({exact.angles[i], exact.velocities[j], exact.values(i, j)});
-    }
-  }
-  return figure;
-}
-
-/// What is kept of a seed for figures.
-struct SeedRecord {
-  std::vector<LearnRound> rounds;  ///< what it earned while learning
-  Figure portrait = {};
-};
-
 /// One seed: learn, then act in fresh episodes.
 SeedOutcome run_seed(const Row& row, LearnOptions options, Index evaluation_steps,
-                     std::uint64_t seed, SeedRecord& record) {
+                     std::uint64_t seed, ControlRecord& record) {
   const BuiltIn problem = make_built_in(row.environment, row.options);
   options.collect.steps = row.steps;
   options.fit.value.discount = problem.discount;
@@ -197,7 +136,7 @@ SeedOutcome run_seed(const Row& row, LearnOptions options, Index evaluation_step
         learn(simulation, *problem.initial, options, {.progress = until_interrupted()});
     end_if_interrupted();
     outcome.seconds = cpu_seconds() - start;
-    record.rounds = learnt.rounds;
+    record = record_of(problem, learnt, row.unit, seed + kFresh);
     outcome.warnings = learnt.warnings;
     outcome.rank_deficient = learnt.diagnostics.rank_deficient();
     outcome.diverged = !learnt.usable();
@@ -205,7 +144,6 @@ SeedOutcome run_seed(const Row& row, LearnOptions options, Index evaluation_step
     const Judged judged = judge(problem, learnt, evaluation_steps, seed + kFresh);
     outcome.diverged = judged.diverged;
     outcome.values = {judged.score / row.unit};
-    record.portrait = portrait_of(problem, learnt, seed + kFresh);
   } catch (const Stopped&) {
     throw Interrupted();
   } catch (const Error& error) {
@@ -222,44 +160,6 @@ std::optional<double> reference_of(const Row& row) {
   if (problem.reference) return problem.reference().score / row.unit;
   if (problem.optimum) return problem.optimum(problem.discount).mean_reward / row.unit;
   return std::nullopt;
-}
-
-/// The seed in the middle, of those that did not lose the system.
-std::optional<std::size_t> median_seed(const std::vector<SeedOutcome>& outcomes) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!outcomes[i].diverged) order.push_back(i);
-  }
-  if (order.empty()) return std::nullopt;
-  const auto middle = order.begin() + std::ssize(order) / 2;
-  std::nth_element(order.begin(), middle, order.end(), [&](std::size_t a, std::size_t b) {
-    return outcomes[a].values.front() < outcomes[b].values.front();
-  });
-  return *middle;
-}
-
-/// Files, not part of the results: seconds are never the same twice.
-std::vector<Figure> figures_of(const Row& row, const std::vector<SeedOutcome>& outcomes,
-                               std::uint64_t first_seed, const std::vector<SeedRecord>& records) {
-  Figure runs{"runs", {"seed", "score", "cpu_seconds"}, {}};
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].diverged) continue;
-    runs.rows.push_back(
-        {static_cast<double>(first_seed + i), outcomes[i].values.front(), outcomes[i].seconds});
-  }
-  if (runs.rows.empty()) runs.missing = "every seed lost the system";
-  std::vector<std::vector<LearnRound>> rounds;
-  rounds.reserve(records.size());
-  for (const SeedRecord& record : records) rounds.push_back(record.rounds);
-  Figure curve = learning_curve(rounds, 1.0, std::numeric_limits<double>::quiet_NaN());
-  curve.name = "rounds";
-  std::vector<Figure> figures = {runs, curve};
-  const std::optional<std::size_t> median = median_seed(outcomes);
-  if (median && !records[*median].portrait.rows.empty()) {
-    figures.push_back(records[*median].portrait);
-    figures.push_back(exact_portrait(row));
-  }
-  return figures;
 }
 
 void reproduce_control(const ReproduceOptions& options, const SeedProgress& progress,
@@ -285,9 +185,10 @@ void reproduce_control(const ReproduceOptions& options, const SeedProgress& prog
                                       {"steps", row.measured_steps},
                                       {"cpu_seconds", row.measured_seconds}};
       }
+      if (!row.recorded.empty()) result.options["recorded"] = row.recorded;
       result.metrics = {{"score", row.title, row.published, reference, {}, true}};
       std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-      std::vector<SeedRecord> records(outcomes.size());
+      std::vector<ControlRecord> records(outcomes.size());
       const std::size_t done = for_each_seed(
           options, fmt::format("control, {}, {}", row.name, name), progress,
           [&](int i, std::uint64_t seed) {
@@ -298,7 +199,8 @@ void reproduce_control(const ReproduceOptions& options, const SeedProgress& prog
       result.seeds = static_cast<int>(done);
       collect(outcomes, result);
       if (options.figures != Figures::none) {
-        result.figures = figures_of(row, outcomes, options.first_seed, records);
+        result.figures =
+            control_figures(row.environment, row.options, outcomes, options.first_seed, records);
       }
       results.push_back(std::move(result));
     }

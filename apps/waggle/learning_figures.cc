@@ -1,6 +1,7 @@
 #include "learning_figures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "progress.h"
@@ -28,26 +29,38 @@ double known_error(const RidgeCandidate& candidate) {
   return candidate.error < kLargest ? candidate.error : std::numeric_limits<double>::quiet_NaN();
 }
 
-Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double sign,
+Figure quantile_curve(const std::string& name, const std::vector<std::vector<CurvePoint>>& seeds,
                       double optimum) {
-  Figure figure{"learning_curve", {"steps", "median", "p05", "p95", "optimum"}, {}};
+  Figure figure{name, {"steps", "median", "p05", "p95", "optimum"}, {}};
   std::size_t rounds = 0;
   for (const auto& seed : seeds) rounds = std::max(rounds, seed.size());
-  Index steps = 0;
   for (std::size_t r = 0; r < rounds; ++r) {
     std::vector<double> earned;
-    Index longest = 0;  // that of every seed that did not diverge
+    Index steps = 0;  // the most of those that are known
     for (const auto& seed : seeds) {
-      if (r >= seed.size() || seed[r].diverged) continue;
-      earned.push_back(sign * seed[r].mean_reward);
-      longest = std::max(longest, seed[r].steps);
+      if (r >= seed.size() || std::isnan(seed[r].value)) continue;
+      earned.push_back(seed[r].value);
+      steps = std::max(steps, seed[r].steps);
     }
     if (earned.empty()) continue;
-    steps += longest;
     figure.rows.push_back({static_cast<double>(steps), quantile(earned, 0.5),
                            quantile(earned, 0.05), quantile(earned, 0.95), optimum});
   }
   return figure.rows.empty() ? missing_figure(figure.name, "every seed diverged") : figure;
+}
+
+Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double sign,
+                      double optimum) {
+  std::vector<std::vector<CurvePoint>> curves(seeds.size());
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    Index steps = 0;  // of rounds that did not diverge
+    for (const LearnRound& round : seeds[i]) {
+      if (!round.diverged) steps += round.steps;
+      curves[i].push_back({steps, round.diverged ? std::numeric_limits<double>::quiet_NaN()
+                                                 : sign * round.mean_reward});
+    }
+  }
+  return quantile_curve("learning_curve", curves, optimum);
 }
 
 namespace {

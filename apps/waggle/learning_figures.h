@@ -13,6 +13,17 @@ namespace waggle::app {
 /// The seeds of the best learner that its figures are made of, at most.
 inline constexpr int kFigureSeeds = 10;
 
+/// What a round earned; NaN if that is not known.
+struct CurvePoint {
+  Eigen::Index steps = 0;  ///< up to its end
+  double value = 0.0;
+};
+
+/// The quantiles over the seeds of each round, against the steps up to its end. Seeds of which a
+/// round is not known are left out of it.
+Figure quantile_curve(const std::string& name, const std::vector<std::vector<CurvePoint>>& seeds,
+                      double optimum);
+
 /// What each seed earned in each round, against the steps up to its end: the quantiles over the
 /// seeds, times `sign` (−1: a cost). Rounds that diverged are left out.
 Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double sign,

@@ -5,6 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import {themed} from './palette';
 
 export interface Line {
+  /** In the legend; empty: not in it. */
   label: string;
   /** The style sheet's name of its colour. */
   colour: string;
@@ -12,9 +13,14 @@ export interface Line {
   dash?: number[];
   /** Dots instead of a line; a number is their size. */
   dots?: boolean | number;
-  /** A line from one of its points to the next, whatever lies between. */
-  joined?: boolean;
+  /** A line from one of its points to the next, whatever lies between; a number is the size of its points. */
+  joined?: boolean | number;
+  /** The number of lines further on to which there is a band, in a faint shade of its colour. Neither edge is drawn. */
+  bandTo?: number;
 }
+
+const BAND_OPACITY = 0.18;
+const JOINED_SIZE = 7;
 
 export interface ChartOptions {
   xLabel: string;
@@ -47,6 +53,11 @@ function axis(label: string, size: number): uPlot.Axis {
   };
 }
 
+/** A colour as #rrggbb that lets through what is behind it. */
+function faint(colour: string): string {
+  return `${colour}${Math.round(255 * BAND_OPACITY).toString(16).padStart(2, '0')}`;
+}
+
 export class Chart {
   private readonly plot: uPlot;
   private wide = 0;
@@ -65,17 +76,20 @@ export class Chart {
           y: {...(yRange ? {range: yRange} : {}), ...(options.logarithmic ? {distr: 3 as const} : {})},
         },
         axes: [axis(options.xLabel, 26), axis(options.yLabel, options.ySize ?? 34)],
+        bands: options.lines.flatMap(({bandTo, colour}, i) => (bandTo === undefined ? [] : [
+          {series: [i + 1, i + 1 + bandTo] as [number, number], fill: () => faint(themed(colour))}])),
         series: [
           {},
           ...options.lines.map((line): uPlot.Series => ({
             label: line.label,
-            stroke: () => themed(line.colour),
+            stroke: () => (line.label === '' ? 'transparent' : themed(line.colour)),
             width: line.width ?? 1.75,
             ...(line.dash ? {dash: line.dash} : {}),
             ...(line.joined ? {spanGaps: true} : {}),
             ...(line.dots ? {paths: () => null, points: {show: true, size: line.dots === true ? 4 : line.dots, width: 0,
                                                          fill: () => themed(line.colour)}}
-                          : {points: {show: line.joined === true, size: 7, width: 0, fill: () => themed(line.colour)}}),
+                          : {points: {show: Boolean(line.joined) && line.label !== '', width: 0, fill: () => themed(line.colour),
+                                      size: typeof line.joined === 'number' ? line.joined : JOINED_SIZE}}),
           })),
         ],
       },
@@ -105,7 +119,7 @@ export class Chart {
   private legend(): HTMLElement {
     const list = document.createElement('ul');
     list.className = 'legend';
-    for (const line of this.options.lines) {
+    for (const line of this.options.lines.filter(({label}) => label !== '')) {
       const item = document.createElement('li');
       const mark = document.createElement('i');
       mark.className = line.dots ? 'dots' : line.dash ? 'dashed' : '';

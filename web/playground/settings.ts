@@ -30,7 +30,7 @@ export interface Settings {
 
 export const DEFAULTS: Settings = {
   omega: 0.1, c: 0.1, gamma: 0.5, units: 300, lambda: 1e-3, memory: 0.9, steps: 2000, seed: 0,
-  speed: 40, system: 'pendulum', noise: 0, delay: 0, gravity: 1, mass: 1, neurons: 100, practice: 6000,
+  speed: 40, system: 'pendulum', noise: 0, delay: 0, gravity: 1, mass: 1, neurons: 100, practice: 9000,
   discount: 0.9, tab: 'bee', timing: 'arrival', theme: 'auto',
 };
 

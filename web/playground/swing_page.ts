@@ -1,9 +1,9 @@
 // A pendulum, or a cart with a pole: practice that flickers by, what was learnt from it, and a visitor who interferes.
 
-import type uPlot from 'uplot';
 import {Chart} from './charts';
 import {SWING_AHEAD} from './core';
 import type {SwingLearnt, SwingMark, SwingPractice, SwingSystem} from './core';
+import {LEARNING_LINES, LEARNING_STEPS, SCORES, learningColumns} from './learning_curve';
 import {element, everyFrame, message, note, reducedMotion, show, whole} from './page';
 import {swingSettings} from './settings';
 import type {Settings} from './settings';
@@ -27,15 +27,6 @@ const SHOWN_SECONDS = 20;      // of an episode, unless the pole falls: as swing
 const PUSHES: Record<SwingSystem, number> = {pendulum: 5, 'cart-pole': 0.7};
 const SYSTEMS: readonly SwingSystem[] = ['pendulum', 'cart-pole'];
 const LONGEST_AHEAD = SWING_AHEAD[SWING_AHEAD.length - 1] ?? 1;
-/** From the worst to the best of an episode, about. */
-const SCORES: Record<SwingSystem, [number, number]> = {pendulum: [-1800, 0], 'cart-pole': [0, 520]};
-/** Recurrent PPO on the same problems: steps and scores, as docs/control.md quotes them. */
-const PPO: Record<SwingSystem, readonly {steps: number; score: number}[]> = {
-  pendulum: [{steps: 74_000, score: -190}, {steps: 100_000, score: -218}],
-  'cart-pole': [{steps: 100_000, score: 500}],
-};
-const LEARNING_STEPS: [number, number] = [100, 200_000];
-
 type SwingSlider = (typeof SWING_SLIDERS)[number];
 
 export class SwingPage {
@@ -96,10 +87,7 @@ export class SwingPage {
       learning: new Chart(element('learning-chart', HTMLElement), {
         xLabel: 'steps of practice', yLabel: 'score of an episode', height: 290, ySize: 44,
         xLogarithmic: true, xRange: LEARNING_STEPS, yRange: () => SCORES[this.settings.system],
-        lines: [{label: 'an episode of practice', colour: 'random', dots: 4},
-                {label: 'each time it learns', colour: 'bee', joined: true, width: 2},
-                {label: 'learnt, 10 episodes', colour: 'optimum', dots: 12},
-                {label: 'recurrent PPO', colour: 'value', dots: 9}],
+        lines: LEARNING_LINES,
       }),
       angle: new Chart(element('angle-chart', HTMLElement), {
         xLabel: 'step', yLabel: 'angle', height: 290,
@@ -344,7 +332,7 @@ export class SwingPage {
 
   private drawCharts(): void {
     if (!this.charts) return;
-    this.charts.learning.set(this.learningColumns());
+    this.charts.learning.set(learningColumns(this.settings.system, this.marks, this.learnt));
     const last = Math.min(this.steps.length - 1, Math.floor(this.now));
     const first = Math.max(0, last - CHART_STEPS);
     const shown = this.steps.slice(first, last + 1);
@@ -355,19 +343,6 @@ export class SwingPage {
       return of ? of.angle : null;
     });
     this.charts.angle.set([times, expected, shown.map((step) => step.seen.angle), times.map(() => 0)]);
-  }
-
-  /** Every point of the learning curve has a column of its own. */
-  private learningColumns(): uPlot.AlignedData {
-    const {learnt} = this;
-    const points: [number, number, number][] = [
-      ...this.marks.map((mark): [number, number, number] => [mark.steps, mark.fit ? 1 : 0, mark.score]),
-      ...(learnt ? [[learnt.steps, 2, learnt.score] as [number, number, number]] : []),
-      ...PPO[this.settings.system].map(({steps, score}): [number, number, number] => [steps, 3, score]),
-    ];
-    points.sort((a, b) => a[0] - b[0]);
-    const series = (which: number) => points.map(([, kind, score]) => (kind === which ? score : null));
-    return [points.map(([steps]) => steps), series(0), series(1), series(2), series(3)];
   }
 
   private showNumbers(): void {

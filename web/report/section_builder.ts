@@ -17,6 +17,10 @@ export class Data {
     return values.map((value) => value ?? NaN);
   }
 
+  get columns(): string[] {
+    return this.set.columns;
+  }
+
   get rows(): number {
     return this.set.values[0]?.length ?? 0;
   }

@@ -9,11 +9,12 @@ function learner(name: string, values: number[]): {[key: string]: Json} {
     paper_column: 'recurrent PPO', reference_column: 'reference',
     options: {
       steps: 10000, published_steps: 74000, measured: {score: -190, steps: 74000, cpu_seconds: 606},
-      learner: {preset: name},
+      recorded: 'pendulum', learner: {preset: name},
     },
     metrics: {
       score: {recurrent_PPO: -190, reference: -137, median: values[1]!, p05: values[0]!, p95: values[2]!, values}},
-    figures: [{name: 'runs', file: `${name}-runs.csv`, rows: 3}, {name: 'rounds', file: `${name}-rounds.csv`, rows: 2}],
+    figures: ['runs', 'practice', ...name === 'predictive' ? ['predictions'] : []].map((figure) =>
+      ({name: figure, file: `${name}-${figure}.csv`})),
   };
 }
 
@@ -24,7 +25,8 @@ export const controlResults: {[key: string]: Json} = {
 
 export const controlFiles: Record<string, string> = {
   'predictive-runs.csv': 'seed,score,cpu_seconds\n0,-163,9.5\n1,-147,9\n2,-141,10\n',
-  'predictive-rounds.csv': 'steps,median,p05,p95,optimum\n5000,-6,-7,-5,\n10000,-2,-3,-1,\n',
+  'predictive-practice.csv': 'steps,median,p05,p95,optimum\n5000,-1200,-1400,-1000,\n10000,-400,-600,-200,\n',
+  'predictive-predictions.csv': 'steps,cos,still,sin.1\n1,0.99,,0.98\n4,0.9,,0.8\n',
   'paper-runs.csv': 'seed,score,cpu_seconds\n0,-1300,0.5\n1,-1200,0.6\n2,-1100,0.55\n',
-  'paper-rounds.csv': 'steps,median,p05,p95,optimum\n5000,-6,-7,-5,\n10000,-6,-7,-5,\n',
+  'paper-practice.csv': 'steps,median,p05,p95,optimum\n5000,-1200,-1400,-1000,\n10000,-1200,-1400,-1000,\n',
 };

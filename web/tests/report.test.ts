@@ -19,7 +19,7 @@ const figures = [
   'convergence-theorem-2-slopes', 'online-bee-world-distance', 'online-bee-world-lemma',
   'online-control-nectar', 'forecasting-mackey-glass', 'forecasting-narma10', 'forecasting-lorenz',
   'forecasting-memory', 'learn-value', 'learn-calibration', 'evaluate-reward', 'evaluate-log-calibration',
-  'forecast-column_1', 'control-steps', 'control-seconds', 'control-rounds', 'control-seeds',
+  'forecast-column_1', 'control-steps', 'control-seconds', 'control-practice', 'control-predictions', 'control-seeds',
 ];
 
 const folder = temporaryFolder();

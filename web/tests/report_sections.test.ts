@@ -8,7 +8,9 @@ import {afterAll, describe, expect, test} from 'vitest';
 import type {Spec} from '../report/chart';
 import type {DataFile, Handed, Json} from '../report/document';
 import {type Figure, csvOf, rowsOf} from '../report/layout';
+import {counted} from '../report/reading';
 import {layoutOf} from '../report/sections';
+import {recordedCurve} from '../recorded/recurrent_ppo';
 import {controlFiles, controlResults} from './control_results';
 import {must, temporaryFolder} from './waggle';
 
@@ -151,18 +153,56 @@ describe('the control suite', () => {
     expect(section!.tables[0]!.rows).toEqual([
       ['pendulum, angle only, 10,000 steps', '-147.000', '-1200.000', '-137.000', '-190.000 (74k)']]);
     expect(section!.figures.map(({id, missing, notes}) => [id, missing, notes])).toEqual(
-      ['control-steps', 'control-seconds', 'control-rounds', 'control-seeds'].map((id) => [id, '', []]));
+      ['control-steps', 'control-seconds', 'control-practice', 'control-predictions', 'control-seeds'].map((id) => [id, '', []]));
     const fields = (id: string) => drawn(named(section!.figures, id).charts[0]!.spec);
-    expect(fields('control-steps')).toEqual(
-      {predictive: 'score $red', paper: 'score $blue', 'recurrent PPO': 'score $purple', reference: 'score $ink'});
-    // The learners' places, then what others published.
+    const curve = recordedCurve('pendulum')!;
+    const rival = `recurrent PPO, ${counted(curve.seeds, 'seed')}`;
+    const beside = {[rival]: 'score $purple', 'recurrent PPO, as published': 'score $purple', reference: 'score $ink'};
+    expect(fields('control-steps')).toEqual({predictive: 'score $red', paper: 'score $blue', ...beside});
+    expect(fields('control-practice')).toEqual({predictive: 'median $red', paper: 'median $blue', ...beside});
+    expect(fields('control-seconds')).toMatchObject({[rival]: 'score $purple', 'recurrent PPO, measured by others': 'score $purple'});
+    expect(fields('control-predictions')).toEqual({cos: 'explained_1 $blue', 'sin.1': 'explained_2 $red'});
     expect(datasets['control/pendulum, angle only/against steps']).toMatchObject({
       columns: ['learner', 'steps', 'score', 'p05', 'p95'],
-      values: [[0, 1, 2], [10000, 10000, 74000], [-147, -1200, -190], [-163, -1300, -190], [-141, -1100, -190]],
+      values: [[0, 1], [10000, 10000], [-147, -1200], [-163, -1300], [-141, -1100]],
     });
+    expect(datasets['control/pendulum, angle only/published']!.values).toEqual([[74000], [-190]]);
+    expect(datasets['control/pendulum, angle only/recorded/steps']).toMatchObject({
+      columns: ['steps', 'score', 'least', 'most'], values: [curve.points.map(({steps}) => steps),
+        curve.points.map(({median}) => median), curve.points.map(({least}) => least), curve.points.map(({most}) => most)]});
+    expect(datasets['control/pendulum, angle only/recorded/cpu_seconds']!.values[0]).toEqual(
+      curve.points.map(({cpuSeconds}) => cpuSeconds));
     expect(datasets['control/pendulum, angle only/against seconds']!.values).toEqual(
       [[0, 0, 0, 1, 1, 1], [-163, -147, -141, -1300, -1200, -1100], [9.5, 9, 10, 0.5, 0.6, 0.55]]);
     expect(datasets['control/pendulum, angle only/measured']!.values).toEqual([[-190], [606]]);
+  });
+
+  test('says nothing of recurrent PPO where nothing is known of it', () => {
+    const [run] = controlResults.experiments as Made[];
+    const alone: Made = {...run!, options: {steps: 10000}, metrics: {score: {reference: -137, median: -147, values: [-147]}}};
+    const {sections: [section]} = layoutOf({version: '', problems: [], results: [
+      {folder: '', content: {...controlResults, experiments: [{...alone, figures: []}]}, files: {}}]});
+    const [figure] = section!.figures;
+    expect(drawn(figure!.charts[0]!.spec)).toEqual({predictive: 'score $red', reference: 'score $ink'});
+    expect(figure!.caption).not.toContain('PPO');
+  });
+
+  test('has a recorded curve: the median of the seeds, the worst and the best', () => {
+    const csv = '# made of\nproblem,seed,steps,score,cpu_seconds\n' +
+      'pendulum,0,0,-1200,0\npendulum,0,100,-900,5\npendulum,1,100,-500,7\npendulum,2,100,-800,6\npendulum,0,1000,-100,50\nother,0,5,1,2\n';
+    // Of 1000 steps one seed alone is known, and 0 steps have no place on a logarithmic axis.
+    expect(recordedCurve('pendulum', csv)).toEqual(
+      {seeds: 3, points: [{steps: 100, median: -800, least: -900, most: -500, cpuSeconds: 6}]});
+    expect(recordedCurve('nothing', csv)).toBeNull();
+    const even = csv.replaceAll(/.*,2,100.*\n/g, '');
+    expect(recordedCurve('pendulum', even)).toMatchObject({seeds: 2, points: [{median: -700, cpuSeconds: 6}]});
+    for (const problem of ['pendulum', 'cart-pole']) {
+      const {seeds, points} = recordedCurve(problem)!;
+      expect(seeds).toBeGreaterThan(0);
+      expect(points.length).toBeGreaterThan(0);
+      for (const {median, least, most} of points) expect(least <= median && median <= most).toBe(true);
+      expect(points.map(({steps}) => steps)).toEqual(points.map(({steps}) => steps).sort((a, b) => a - b));
+    }
   });
 
   test('gathers folders, and goes on without files', () => {

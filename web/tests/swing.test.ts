@@ -55,7 +55,7 @@ describe('without a click', () => {
       `after ${((performance.now() - begin) / 1000).toFixed(1)} s; score ${await text(page, 'swing-score')}`);
     expect(await text(page, 'swing-phase')).toBe('Holding it upright');
     expect(Math.cos(Number(await said(page, 'angle')))).toBeGreaterThan(0.95);
-    expect(await text(page, 'swing-steps')).toMatch(/^5,9\d\d$/);
+    expect(await text(page, 'swing-steps')).toMatch(/^[3-9],\d{3}$/);  // as many as it needed
     expect(Number((await text(page, 'swing-score'))?.replace('−', '-'))).toBeGreaterThan(-400);
     for (const [canvas, least] of [['#swing', 20], ['#learning-chart canvas', 10], ['#angle-chart canvas', 10]] as const) {
       expect(await colours(page, canvas), canvas).toBeGreaterThan(least);
@@ -205,7 +205,7 @@ describe('where the core cannot run, or stops', () => {
     await expect.poll(() => page.locator('#notes').textContent()).toContain('What you see is a recorded run.');
     await upright(page, 2);
     expect(await text(page, 'swing-phase')).toBe('Holding it upright');
-    expect(await text(page, 'swing-steps')).toMatch(/^[56],\d{3}$/);  // whole episodes
+    expect(await text(page, 'swing-steps')).toMatch(/^[3-9],\d{3}$/);  // as many as it needed
     expect(Number(await text(page, 'swing-fits'))).toBeGreaterThan(3);
     expect(await colours(page, '#learning-chart canvas')).toBeGreaterThan(10);
     expect(await page.locator('#swing-learn').isDisabled()).toBe(true);

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numbers>
 #include <utility>
-#include <variant>
 
 #include <waggle/cart_pole.h>
 #include <waggle/evaluation.h>
@@ -14,6 +13,7 @@
 
 #include "core/check.h"
 #include "quick_fit.h"
+#include "swing_stage.h"
 
 namespace waggle::playground {
 
@@ -24,9 +24,15 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kDiscount = 0.98;  // as pendulum_problem's and cart_pole_problem's
-constexpr double kShownSeconds = 20.0;
-constexpr Index kToldRows = 200;  // of practice, after which the page is told at the latest
-constexpr double kWithin = 0.9;   // of what ends an episode, to which the cart may be dragged
+constexpr Index kToldRows = 200;    // of practice, after which the page is told at the latest
+constexpr Index kSoonest = 3000;    // steps of practice, before which it is not tried
+constexpr Index kSwings = 8;        // trials with the pendulum that end practice if all go well,
+constexpr Index kSwingSteps = 200;
+constexpr Index kHeldSteps = 20;      // at the end of which it must have been upright for so many
+constexpr double kUpright = 0.95;     // or more, cos θ
+constexpr Index kBalances = 4;        // and with the cart,
+constexpr Index kBalanceSteps = 999;  // in which the pole must not fall
+constexpr std::uint64_t kTrialSeed = 1'000'000;  // added to the seed, and the trial's number
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 const SwingWorld& validated(const SwingWorld& world) {
@@ -46,10 +52,8 @@ const SwingLearner& validated(const SwingLearner& learner) {
   return learner;
 }
 
-double wrapped(double angle) {
-  constexpr double kTurn = 2.0 * std::numbers::pi;
-  return angle - kTurn * std::floor(angle / kTurn + 0.5);
-}
+/// Ends practice from within: what was learnt is good enough.
+struct Enough {};
 
 double time_step(SwingSystem system) {
   return system == SwingSystem::pendulum ? kPendulumTimeStep : kCartPoleTimeStep;
@@ -63,155 +67,6 @@ LearnOptions learn_options(const SwingLearner& learner, std::uint64_t seed) {
   options.collect.steps = learner.steps;
   return options;
 }
-
-class SwingStage final : public Environment {
- public:
-  using Row = Eigen::Matrix<double, SwingSession::ahead, 1>;
-  using Record = std::function<void(const Row& row)>;
-
-  /// As it is practised with and judged, or in longer episodes that begin with a hanging rod, as it
-  /// is shown.
-  SwingStage(const SwingWorld& world, bool shown)
-      : shown_(shown), world_(world), system_(made(world)), sensor_(world.sensor) {
-    seen_.setZero(2);
-  }
-
-  Record record = {};  ///< told of every step
-
-  EnvironmentSpec spec() const override {
-    return std::visit([](const auto& system) { return system.spec(); }, system_);
-  }
-
-  void reset(Draws& draws, Percept& percept) override {
-    std::visit([&](auto& system) { system.reset(draws, percept); }, system_);
-    if (auto* pendulum = std::get_if<Pendulum>(&system_); pendulum && shown_) {
-      const PendulumState start = pendulum->state();
-      pendulum->set_state({.angle = std::numbers::pi + 0.1 * start.angle,
-                           .angular_velocity = start.angular_velocity});
-    }
-    steps_ = 0;
-    write_output(percept.observation);
-    sensor_.reset(draws, percept.observation);
-    seen_ = percept.observation;
-  }
-
-  void step(const Ref<const VectorXd>& action, Draws& draws, Percept& percept) override {
-    if (held_) set_state(*held_);
-    Row row;
-    write_state(row);
-    row[SwingSession::episode_step] = static_cast<double>(steps_);
-    std::visit([&](auto& system) { system.step(action, draws, percept); }, system_);
-    row[SwingSession::action] = is_pendulum()     ? action[0]
-                                : action[0] > 0.5 ? kCartPoleForce
-                                                  : -kCartPoleForce;
-    row[SwingSession::reward] = percept.reward;
-    ++steps_;
-    if (new_sensor_) {
-      sensor_.reset(draws, percept.observation);
-      new_sensor_ = false;
-    } else {
-      sensor_.see(draws, percept.observation);
-    }
-    seen_ = percept.observation;
-    if (record) record(row);
-  }
-
-  void set_world(const SwingWorld& world) {
-    const CartPoleState state = this->state();
-    if (world.sensor.noise != world_.sensor.noise || world.sensor.delay != world_.sensor.delay) {
-      sensor_ = Sensor(world.sensor);
-      new_sensor_ = true;
-    }
-    world_ = world;
-    system_ = made(world);
-    set_state(state);
-  }
-
-  void hold(double position, double angle) {
-    require(std::abs(position) <= 1e6 && std::abs(angle) <= 1e6,
-            "hold: {} and {} must be finite and within ±1e6", position, angle);
-    if (is_pendulum()) {
-      held_ = CartPoleState{.angle = angle};
-      return;
-    }
-    constexpr double kTrack = kWithin * kCartPoleHalfTrack;
-    constexpr double kLean = kWithin * kCartPoleLargestAngle;
-    held_ = CartPoleState{.position = std::clamp(position, -kTrack, kTrack),
-                          .angle = std::clamp(angle, -kLean, kLean)};
-  }
-  void let_go() { held_.reset(); }
-
-  void push(double angular_velocity) {
-    CartPoleState pushed = state();
-    pushed.angular_velocity += angular_velocity;
-    if (is_pendulum()) {
-      pushed.angular_velocity =
-          std::clamp(pushed.angular_velocity, -kPendulumSpeed, kPendulumSpeed);
-    }
-    set_state(pushed);
-  }
-
- private:
-  using System = std::variant<Pendulum, CartPole>;
-
-  System made(const SwingWorld& world) const {
-    if (world.system == SwingSystem::pendulum) {
-      PendulumOptions options;
-      if (shown_) options.episode_steps = std::lround(kShownSeconds / kPendulumTimeStep);
-      options.gravity *= world.gravity;
-      options.mass *= world.mass;
-      return System(std::in_place_type<Pendulum>, options);
-    }
-    CartPoleOptions options;
-    if (shown_) options.episode_steps = std::lround(kShownSeconds / kCartPoleTimeStep);
-    options.gravity *= world.gravity;
-    options.pole_mass *= world.mass;
-    return System(std::in_place_type<CartPole>, options);
-  }
-
-  bool is_pendulum() const { return std::holds_alternative<Pendulum>(system_); }
-
-  /// Of the pendulum, which has no cart, position and velocity are 0.
-  CartPoleState state() const {
-    if (const auto* cart = std::get_if<CartPole>(&system_)) return cart->state();
-    const PendulumState& rod = std::get<Pendulum>(system_).state();
-    return {.angle = rod.angle, .angular_velocity = rod.angular_velocity};
-  }
-  void set_state(const CartPoleState& state) {
-    if (auto* cart = std::get_if<CartPole>(&system_)) {
-      cart->set_state(state);
-    } else {
-      std::get<Pendulum>(system_).set_state({wrapped(state.angle), state.angular_velocity});
-    }
-  }
-
-  void write_output(Ref<VectorXd> y) const {
-    const CartPoleState now = state();
-    if (is_pendulum()) {
-      y << std::cos(now.angle), std::sin(now.angle);
-    } else {
-      y << now.position, now.angle;
-    }
-  }
-  void write_state(Row& row) const {
-    const CartPoleState now = state();
-    row[SwingSession::position] = now.position;
-    row[SwingSession::angle] = wrapped(now.angle);
-    row[SwingSession::velocity] = now.velocity;
-    row[SwingSession::angular_velocity] = now.angular_velocity;
-    row[SwingSession::seen_position] = is_pendulum() ? 0.0 : seen_[0];
-    row[SwingSession::seen_angle] = is_pendulum() ? std::atan2(seen_[1], seen_[0]) : seen_[1];
-  }
-
-  bool shown_;
-  SwingWorld world_;
-  System system_;
-  Sensor sensor_;
-  bool new_sensor_ = false;  // that has seen nothing yet
-  Index steps_ = 0;          // of this episode
-  VectorXd seen_;            // last
-  std::optional<CartPoleState> held_;
-};
 
 /// Lets what was learnt act, and notes what it expects.
 class SwingSession::Watch final : public Policy {
@@ -248,23 +103,58 @@ void SwingSession::learn(const std::function<bool()>& watch) {
   Simulation simulation(*stage_, seed_);
   HeldUniformPolicy initial(simulation.spec().actions);
   const LearnOptions options = learn_options(learner_, seed_);
-  Learnt learnt = waggle::learn(simulation, initial, options,
-                                {.progress = [this](const Progress& /*progress*/) {
-                                  practice_.fitting = true;
-                                  return tell();
-                                }});
-  require(learnt.usable(), "nothing could be learnt");
-  mark_fit();
+  try {
+    learnt_ =
+        waggle::learn(simulation, initial, options, {.progress = [this](const Progress& progress) {
+                        if (progress.model != nullptr) practice_.model = progress.model;
+                        practice_.fitting = true;
+                        return tell();
+                      }});
+    require(learnt_->usable(), "nothing could be learnt");
+    mark_fit();
+  } catch (const Enough&) {
+    // learnt_ is what was good enough.
+  } catch (...) {
+    learnt_.reset();
+    throw;
+  }
   SwingStage judged(world_, false);
-  GreedyPolicy policy = learnt.policy();
+  GreedyPolicy policy = learnt_->policy();
   score_ = score_episodes(judged, policy, {.episodes = kJudged, .seed = seed_ + 1}).mean_return;
-  learnt_ = std::move(learnt);
   tell();
   practice_.watch = {};
+  practice_.model = nullptr;
+}
+
+bool SwingSession::is_able(const Model& model) const {
+  if (!model.usable()) return false;
+  const bool cart = world_.system == SwingSystem::cart_pole;
+  for (Index trial = 0; trial < (cart ? kBalances : kSwings); ++trial) {
+    SwingStage stage(world_, true);
+    Index taken = 0, held = 0;  // the last steps of one episode, all of them upright
+    stage.record = [&](const SwingStage::Row& row) {
+      const bool up = cart || std::cos(row[angle]) > kUpright;
+      held = !up ? 0 : row[episode_step] == 0.0 ? 1 : held + 1;
+      ++taken;
+    };
+    Simulation simulation(stage, seed_ + kTrialSeed + static_cast<std::uint64_t>(trial));
+    GreedyPolicy policy = model.policy();
+    simulation.run(policy, {.steps = cart ? kBalanceSteps : kSwingSteps});
+    if (held < (cart ? taken : kHeldSteps)) return false;
+  }
+  return true;
 }
 
 void SwingSession::practised(const Eigen::Ref<const VectorXd>& row) {
-  if (practice_.fitting) mark_fit();
+  if (practice_.fitting) {
+    // What it has just learnt is about to act for the first time.
+    mark_fit();
+    const Model* model = practice_.model;
+    if (practice_.steps >= kSoonest && model != nullptr && is_able(*model)) {
+      learnt_ = *model;
+      throw Enough();
+    }
+  }
   if (row[episode_step] == 0.0 && practice_.steps > 0) end_practice_episode();
   ++practice_.steps;
   practice_.episode_return += row[reward];

@@ -30,7 +30,7 @@ struct SwingWorld {
 /// And of the learner.
 struct SwingLearner {
   Eigen::Index units = 100;   ///< of the network
-  Eigen::Index steps = 6000;  ///< of practice
+  Eigen::Index steps = 9000;  ///< of practice, at most: it ends when it is able to do it
 };
 
 /// The options of the library these stand for.
@@ -69,9 +69,10 @@ class SwingSession {
   SwingSession(const SwingSession&) = delete;
   SwingSession& operator=(const SwingSession&) = delete;
 
-  /// Practises and learns. `watch` is told from time to time: rows() and marks() hold what has
-  /// happened since it was last told. False from it asks for the end; if there is nothing to go by
-  /// then, it throws Stopped.
+  /// Practises and learns, until it has swung up a hanging pendulum and held it, or kept the pole
+  /// from falling, several times running, or the steps are used up. `watch` is told from time to
+  /// time: rows() and marks() hold what has happened since it was last told. False from it asks for
+  /// the end; if there is nothing to go by then, it throws Stopped.
   void learn(const std::function<bool()>& watch = {});
 
   /// Lets what was learnt act for so many steps; rows() holds them afterwards. Throws Error for a
@@ -114,14 +115,17 @@ class SwingSession {
   /// What is going on while it learns.
   struct Practice {
     std::function<bool()> watch = {};
-    bool fitting = false;         // the last thing heard of the learner is that it fits
-    Eigen::Index steps = 0;       // so far
-    double episode_return = 0.0;  // so far
-    double returns = 0.0;         // of episodes that ended since the last fit
-    Eigen::Index ended = 0;       // these
-    double score = 0.0;           // of the last fit
+    const Model* model = nullptr;  // what was learnt so far, the learner's own
+    bool fitting = false;          // the last thing heard of the learner is that it fits
+    Eigen::Index steps = 0;        // so far
+    double episode_return = 0.0;   // so far
+    double returns = 0.0;          // of episodes that ended since the last fit
+    Eigen::Index ended = 0;        // these
+    double score = 0.0;            // of the last fit
   };
 
+  /// Whether a model needs no more practice.
+  bool is_able(const Model& model) const;
   void practised(const Eigen::Ref<const Eigen::VectorXd>& row);
   void end_practice_episode();
   void mark_fit();
@@ -143,7 +147,7 @@ class SwingSession {
   std::uint64_t seed_;
   std::unique_ptr<SwingStage> stage_;
   Practice practice_;
-  std::optional<Learnt> learnt_;
+  std::optional<Model> learnt_;
   double score_ = 0.0;
 
   // Acting on what was learnt, once run() was called.

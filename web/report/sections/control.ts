@@ -4,10 +4,13 @@ import type {DataFile, Json, Results} from '../document';
 import {notesOf, seedsOf} from '../experiments';
 import type {Table} from '../layout';
 import {counted, grouped, listIn, member, numberIn, prose, shown, textIn} from '../reading';
+import {EXPLAINED, explained} from '../predictions';
 import {type ChartPlan, type Data, Missing, SectionBuilder} from '../section_builder';
+import {ORIGIN, recordedCurve} from '../../recorded/recurrent_ppo';
 
 const suite = 'control-';
 const rival = 'recurrent PPO';
+const quoted = `${rival}, as published`;
 const experience: Axis = {title: 'steps of experience', log: true, format: '~s'};
 const inks = [colour.estimate, colour.measured, colour.other, colour.fourth, colour.fifth, colour.sixth];
 
@@ -75,6 +78,36 @@ function medians(runs: Run[], learners: string[]): Table {
 /** Room for a chart under its legend, a line a label where it is narrow. */
 const heightOf = (layers: Layer[]) => 190 + 22 * layers.filter(({label}) => label).length;
 
+/** What was recorded of the rival on the same problem: its curve in a band from the worst seed to the best. */
+function recorded(builder: SectionBuilder, id: string, runs: Run[], x: 'steps' | 'cpu_seconds'): Layer[] {
+  const problem = runs.map(({result}) => textIn(member(result, 'options'), 'recorded')).find(Boolean);
+  const curve = problem ? recordedCurve(problem) : null;
+  if (!curve) return [];
+  const {points, seeds} = curve;
+  const {name: data} = builder.dataset(`${id}/recorded/${x}`, {
+    [x]: points.map(({steps, cpuSeconds}) => (x === 'steps' ? steps : cpuSeconds)),
+    score: points.map(({median}) => median), least: points.map(({least}) => least), most: points.map(({most}) => most),
+  });
+  return [
+    {data, mark: 'area', x, y: 'least', colour: colour.paper, options: {opacity: 0.15}, channels: {y2: {field: 'most'}}},
+    {data, mark: 'line', x, y: 'score', label: `${rival}, ${counted(seeds, 'seed')}`, colour: colour.paper, options: dotted},
+  ];
+}
+
+/** What others have published of it, at the numbers of steps. */
+function published(builder: SectionBuilder, id: string, runs: Run[]): Layer[] {
+  const points = [...new Map(runs.map(({score, result}) =>
+    [numberIn(member(result, 'options'), 'published_steps') ?? 0, numberIn(score, 'recurrent_PPO')] as const))]
+    .filter(([steps, score]) => steps > 0 && score !== null);
+  if (points.length === 0) return [];
+  const {name: data} = builder.dataset(`${id}/published`,
+    {steps: points.map(([steps]) => steps), score: points.map(([, score]) => score)});
+  return [{
+    data, mark: 'point', x: 'steps', y: 'score', label: quoted, colour: colour.paper,
+    options: {filled: true, size: 90, shape: 'diamond'},
+  }];
+}
+
 /** Lines across the chart at what is known without learning. */
 function references(builder: SectionBuilder, id: string, runs: Run[]): Layer[] {
   const value = numberIn(runs[0]!.score, 'reference');
@@ -85,7 +118,7 @@ function references(builder: SectionBuilder, id: string, runs: Run[]): Layer[] {
 
 /** The layers of each learner's rows of a dataset, which has the learner's place in a column. */
 function ofEach(learners: string[], layersOf: (label: string, ink: string) => Layer[]): Layer[] {
-  return learners.flatMap((learner, place) => layersOf(learner, learner === rival ? colour.paper : inkOf(place))
+  return learners.flatMap((learner, place) => layersOf(learner, inkOf(place))
     .map((layer) => ({...layer, transform: [{filter: `datum.learner === ${place}`}]})));
 }
 
@@ -93,22 +126,20 @@ function againstSteps(builder: SectionBuilder, title: string, runs: Run[]): Char
   return {
     title,
     draw: () => {
-      const learners = [...unique(runs.map(({learner}) => learner)), rival];
-      const points = runs.map(({learner, steps, score}) =>
-        [learners.indexOf(learner), steps, ...['median', 'p05', 'p95'].map((key) => numberIn(score, key))]);
-      const published = runs.map(({score, result}) =>
-        [numberIn(member(result, 'options'), 'published_steps') ?? 0, numberIn(score, 'recurrent_PPO')] as const);
-      for (const [at, score] of new Map(published)) points.push([learners.length - 1, at, score, score, score]);
-      const rows = points.filter(([, at, score]) => at !== 0 && score !== null);
+      const learners = unique(runs.map(({learner}) => learner));
+      const rows = runs.map(({learner, steps, score}) =>
+        [learners.indexOf(learner), steps, ...['median', 'p05', 'p95'].map((key) => numberIn(score, key))])
+        .filter(([, , median]) => median !== null);
       if (rows.length === 0) throw new Missing('every seed lost the system');
       const names = ['learner', 'steps', 'score', 'p05', 'p95'];
       const {name: data} = builder.dataset(`${title}/against steps`,
         Object.fromEntries(names.map((name, c) => [name, rows.map((row) => row[c] ?? null)])));
       const layers = [
+        ...recorded(builder, title, runs, 'steps'),
         ...ofEach(learners, (label, ink) => [
           {data, mark: 'rule', x: 'steps', y: 'p05', colour: ink, channels: {y2: {field: 'p95'}}},
           {data, mark: 'point', x: 'steps', y: 'score', label, colour: ink, options: {filled: true, size: 60}},
-        ]), ...references(builder, title, runs)];
+        ]), ...published(builder, title, runs), ...references(builder, title, runs)];
       return layered({...experience, padding: 14}, {title: 'score'}, layers, heightOf(layers));
     },
   };
@@ -139,15 +170,15 @@ function againstSeconds(builder: SectionBuilder, title: string, runs: Run[]): Ch
     draw: () => {
       const learners = unique(runs.map(({learner}) => learner));
       const {name: data} = together(builder, `${title}/against seconds`, runs, 'runs', ['score', 'cpu_seconds']);
-      const layers = ofEach(learners, (label, ink) => [
-        {data, mark: 'circle', x: 'cpu_seconds', y: 'score', label, colour: ink, options: {size: 30, opacity: 0.8}}]);
+      const layers = [...recorded(builder, title, runs, 'cpu_seconds'), ...ofEach(learners, (label, ink) => [
+        {data, mark: 'circle', x: 'cpu_seconds', y: 'score', label, colour: ink, options: {size: 30, opacity: 0.8}}])];
       const measured = runs.map(({result}) => member(member(result, 'options'), 'measured')).find((one) => one !== null);
       if (measured) {
         const point = builder.dataset(`${title}/measured`,
           {score: [numberIn(measured, 'score')], cpu_seconds: [numberIn(measured, 'cpu_seconds')]});
         layers.push({
           data: point.name, mark: 'point', x: 'cpu_seconds', y: 'score', label: `${rival}, measured by others`,
-          colour: colour.paper, options: {filled: true, size: 60},
+          colour: colour.paper, options: {filled: true, size: 90, shape: 'diamond'},
         });
       }
       layers.push(...references(builder, title, runs));
@@ -157,20 +188,31 @@ function againstSeconds(builder: SectionBuilder, title: string, runs: Run[]): Ch
   };
 }
 
-function rounds(builder: SectionBuilder, problem: string, runs: Run[]): ChartPlan {
+function practice(builder: SectionBuilder, problem: string, runs: Run[]): ChartPlan {
   return {
     title: problem,
     draw: () => {
       const learners = unique(runs.map(({learner}) => learner));
-      const {name: data} = together(builder, `${problem}/rounds`, runs, 'rounds', ['steps', 'median', 'p05', 'p95']);
-      const layers = ofEach(learners, (label, ink) => [
+      const {name: data} = together(builder, `${problem}/practice`, runs, 'practice', ['steps', 'median', 'p05', 'p95']);
+      const layers = [...recorded(builder, problem, runs, 'steps'), ...ofEach(learners, (label, ink) => [
         {
           data, mark: 'area', x: 'steps', y: 'p05', colour: ink, options: {opacity: 0.15},
           channels: {y2: {field: 'p95'}},
         },
         {data, mark: 'line', x: 'steps', y: 'median', label, colour: ink, options: dotted},
-      ]);
-      return layered({...experience, padding: 8}, {title: 'reward per step'}, layers, heightOf(layers));
+      ]), ...published(builder, problem, runs), ...references(builder, problem, runs)];
+      return layered({...experience, padding: 8}, {title: 'score'}, layers, heightOf(layers));
+    },
+  };
+}
+
+function predictions(builder: SectionBuilder, run: Run): ChartPlan {
+  return {
+    title: `${problemOf(run)}: '${run.learner}'`,
+    draw: () => {
+      const data = builder.table(`${run.key}-predictions`, ['steps']);
+      return explained(builder, `${run.key}/predictions`, data.column('steps'),
+        data.columns.filter((name) => name !== 'steps').map((name) => ({name, shares: data.column(name)})));
     },
   };
 }
@@ -239,35 +281,48 @@ function everySeed(builder: SectionBuilder, problem: string, runs: Run[]): Chart
   };
 }
 
+const ofTheRival = prose`
+  The curve of ${rival} is that of ${ORIGIN}, recorded once on the same problem: fresh episodes of what it had learnt, the
+  median of its seeds in a band from the worst to the best. The diamonds are what others have published.`;
+
 function addFigures(builder: SectionBuilder, runs: Run[]): void {
+  const rivalled = runs.some(({score, result}) =>
+    numberIn(score, 'recurrent_PPO') !== null || textIn(member(result, 'options'), 'recorded') !== '');
+  const beside = rivalled ? ofTheRival : '';
   type Plan = (builder: SectionBuilder, name: string, runs: Run[]) => ChartPlan;
   const each = (among: Run[], nameOf: (run: Run) => string, plan: Plan) =>
     unique(among.map(nameOf)).map((name) => plan(builder, name, among.filter((run) => nameOf(run) === name)));
-  const published = runs.filter(({score}) => numberIn(score, 'recurrent_PPO') !== null);
-  if (published.length > 0) {
-    builder.figure({
-      id: 'steps',
-      title: 'Score against steps of experience',
-      caption: prose`
-        The median of the seeds and the range of nine in ten of them, beside what others have published of ${rival}
-        after more steps. Higher is better. The reference is what is known without learning.`,
-    }, each(published, ({title}) => title, againstSteps));
-  }
+  builder.figure({
+    id: 'steps',
+    title: 'Score against steps of experience',
+    caption: prose`
+      The median of the seeds and the range of nine in ten of them. Higher is better. The reference is what is known
+      without learning. ${beside}`,
+  }, each(runs, ({title}) => title, againstSteps));
   if (runs.some(({key}) => builder.lists(`${key}-runs`))) {
     builder.figure({
       id: 'seconds',
       title: 'Score against CPU seconds',
       caption: prose`
-        Each dot is one seed on one core, experience included. Where others have measured the seconds of ${rival}, it
-        stands beside them, on another machine.`,
+        Each dot is one seed on one core, experience included. The seconds of ${rival} are those of another machine; its
+        curve is that of the figure above.`,
     }, each(runs, ({title}) => title, againstSeconds));
+  }
+  if (runs.some(({key}) => builder.lists(`${key}-practice`))) {
     builder.figure({
-      id: 'rounds',
+      id: 'practice',
       title: 'Learning curves',
       caption: prose`
-        The reward per step of each round of data while it learns, some of its actions still at random: the median of
-        the seeds, in a band of nine in ten of them.`,
-    }, each(runs, problemOf, rounds));
+        The score of each round of practice, some of its actions still at random: the mean of the episodes that ended
+        in it, or the reward per step where there are none. Drawn are the median of the seeds and a band of nine in ten
+        of them. ${beside}`,
+    }, each(runs, problemOf, practice));
+  }
+  const predicting = runs.filter(({key}) => builder.lists(`${key}-predictions`));
+  if (predicting.length > 0) {
+    builder.figure({
+      id: 'predictions', title: 'What it predicts, by how far ahead', caption: EXPLAINED,
+    }, predicting.map((run) => predictions(builder, run)));
   }
   const portrayed = runs.filter(({key}) => builder.lists(`${key}-portrait`));
   if (portrayed.length > 0) {

@@ -1,12 +1,11 @@
-import {type Layer, colour, dotted, layered} from '../chart';
+import {colour, dotted, layered} from '../chart';
 import type {Contribution} from '../contribution';
 import type {Json} from '../document';
 import type {Table} from '../layout';
-import {counted, listIn, member, numberIn, prose, textIn} from '../reading';
+import {listIn, member, numberIn, prose, textIn} from '../reading';
+import {EXPLAINED, explained} from '../predictions';
 import {addCalibration, factsTable, startRun} from '../runs';
 import type {SectionBuilder} from '../section_builder';
-
-const inks = [colour.measured, colour.estimate, colour.other, colour.fourth, colour.paper, colour.exact];
 
 /** Of a predictive controller: how much it looks back at, and what it keeps of that. */
 function memoryTable(predictive: Json): Table {
@@ -37,24 +36,9 @@ function addPredictions(builder: SectionBuilder, predictive: Json): void {
   }));
   const varying = predictions.filter(({explained}) => explained.some((share) => share !== null));
   if (horizons.length === 0 || varying.length === 0) return;
-  builder.figure({
-    id: 'predictions',
-    title: 'What it predicts',
-    caption: prose`
-      The share of the variance of what is seen that was known so many steps before, given the actions in between: R² of
-      rows not fitted to. 1 is all of it; 0 or less is no better than the mean.`,
-  }, [{
-    draw: () => {
-      // Under names of our own: a column's may be anything, and Vega reads some as paths.
-      const columns = Object.fromEntries(varying.map(({explained}, i) => [`explained_${i + 1}`, explained]));
-      const {name: data} = builder.dataset('predictions', {steps: horizons, ...columns});
-      const shown = varying.slice(0, inks.length);
-      if (shown.length < varying.length) {
-        builder.remark(`Drawn: ${shown.length} of ${counted(varying.length, 'prediction')}; its CSV has them all.`);
-      }
-      return layered({title: 'steps ahead', log: true, format: 'd', ticks: horizons}, {title: 'R²'}, shown.map(
-        ({name}, i): Layer => ({data, mark: 'line', x: 'steps', y: `explained_${i + 1}`, label: name, colour: inks[i], options: dotted})));
-    },
+  builder.figure({id: 'predictions', title: 'What it predicts', caption: EXPLAINED}, [{
+    draw: () => explained(builder, 'predictions', horizons,
+      varying.map(({name, explained: shares}) => ({name, shares}))),
   }]);
 }
 
