@@ -131,6 +131,15 @@ TEST(Remembered, EveryEpisodeIsRememberedByItself) {
       }
     });
   }
+  PredictiveHead head;
+  head.first = MatrixXd::Identity(2, memory.size());
+  const Transitions transitions = gather(remembered, source, head, rows.steps(), 2 * rows.steps());
+  ASSERT_EQ(transitions.count(), 49 * 50);
+  for (Index i = 0; i < transitions.count(); ++i) {
+    const Index row = transitions.rows[static_cast<std::size_t>(i)];
+    EXPECT_EQ(transitions.in_episode[static_cast<std::size_t>(i)], row % 50);
+    EXPECT_EQ(transitions.reward[i], scaled[row + 1]);
+  }
 }
 
 TEST(Prediction, FindsWhatTheKalmanFilterEstimates) {
