@@ -2,7 +2,7 @@
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
 # the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
 # `dask`: those of clusters alone, workers that die or hang among them; with `bench`: the benchmarks;
-# with `docs`: the site.
+# with `docs`: the site; with `env`: makes the environment of the tests, and no more.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,13 +32,15 @@ wanted="$("$python" --version) ${requirements[*]} $(cat python/tests/requirement
 if [ "$(cat "$env/made_of" 2>/dev/null)" != "$wanted" ]; then
   rm -rf "$env"
   "$python" -m venv "$env"
-  if ! "$env/bin/pip" install -q --disable-pip-version-check "${requirements[@]}" >"$work/pip.log" 2>&1; then
+  # Few of the modules are ever imported; those that are get compiled then.
+  if ! "$env/bin/pip" install -q --no-compile --disable-pip-version-check "${requirements[@]}" >"$work/pip.log" 2>&1; then
     tail -n 5 "$work/pip.log"
     rm -rf "$env"
     skip "the Python package index cannot be reached, or lacks something ($work/pip.log)"
   fi
   echo "$wanted" >"$env/made_of"
 fi
+[ "$what" = env ] && exit
 pip=("$env/bin/pip" --disable-pip-version-check -q)
 
 if [ -z "$what" ]; then

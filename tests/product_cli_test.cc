@@ -234,6 +234,9 @@ TEST_F(ProductCli, ModelsAndTargetsThatDoNotFit) {
   expect_refused("evaluate " + model + " market-maker", "does not fit market-maker", "'nectar'",
                  "'profit'");
   expect_refused("evaluate " + model + " " + relay(), "nectar", "move");
+  const Outcome gone = run("evaluate " + model + " " + path("gone.csv"));
+  EXPECT_EQ(gone.code, 2);
+  EXPECT_EQ(gone.err.find("columns"), std::string::npos) << gone.err;
   expect_refused("evaluate " + model + " bee-world --max-move 0.05", "does not fit", "[-0.05");
   expect_refused("evaluate " + model + " bee-world --volatility 2", "bee-world", "volatility");
   expect_refused("evaluate " + model + " bee-wrld", "bee-wrld");

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -238,6 +239,8 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
       reading.apply(options);
       return Log(targets, options);
     } catch (const Error& error) {
+      // Of a file that is not there its columns say nothing.
+      if (std::string_view(error.what()).starts_with("cannot read")) throw;
       throw Error(fmt::format("the log must have the model's columns ({}): {}",
                               channel_list(loaded), error.what()));
     }

@@ -14,7 +14,8 @@
 #include <waggle/rollout.h>
 #include <waggle/tanks.h>
 
-#include "control/action_search.h"
+#include "control/prepared_rows.h"
+#include "control/transitions.h"
 #include "expect_error.h"
 #include "plain_learner.h"
 #include "random_heads.h"
@@ -317,6 +318,48 @@ TEST(Limits, HeldExplorationGetsToWhereItIsBound) {
     EXPECT_GT(run.actions().row(i).maxCoeff(), 0.9 * controller.actions.upper[i]);
     EXPECT_LT(run.actions().row(i).minCoeff(), 0.9 * controller.actions.lower[i]);
   }
+}
+
+TEST(Limits, AWalkAlongRowsCountsFromTheRowBeforeInItsEpisode) {
+  const ActionSpace space = ActionSpace::box(-1.0, 1.0);
+  const Controller controller = with_limits(network_controller(space, {}), {.max_change = {0.25}});
+  Trajectory rows(1, 1);
+  RandomNumbers numbers;
+  for (Index k = 0; k < 40; ++k) {
+    const Percept percept = percept_at(k);
+    rows.append(percept.reward, numbers.vector(1), percept.observation,
+                k % 9 == 8 ? EpisodeEnd::truncated : EpisodeEnd::none);
+  }
+  const auto expect_reach = [&](const Reach& reach, Index row) {
+    const bool first = row % 9 == 0;
+    const double before = first ? 0.0 : rows.actions()(0, row - 1);
+    EXPECT_EQ(reach.lower[0], first ? -1.0 : std::max(before - 0.25, -1.0)) << row;
+    EXPECT_EQ(reach.upper[0], first ? 1.0 : std::min(before + 0.25, 1.0)) << row;
+  };
+  ActionSearch search(controller);
+  TrajectoryChunks source(rows, 7);
+  VectorXd state = VectorXd::Zero(controller.reservoir->units());
+  const Index walked = for_each_transition(
+      search, source, Random(0), Purpose::policy, state, [&](Transition& transition) {
+        EXPECT_EQ(transition.in_episode, transition.row % 9);
+        expect_reach(transition.search.reach(), transition.row);
+      });
+  EXPECT_EQ(walked, rows.steps());
+  // The same by blocks of states, whose inputs are without an action until one is tried.
+  BlockRows by_block(controller);
+  Index seen = 0;
+  state.setZero();
+  for_each_block(*controller.reservoir, controller.layout, source, state,
+                 [&](const StateBlock& block) {
+                   const PreparedRows& found =
+                       by_block.of(block, controller.layout, [](Index, Index) { return true; });
+                   for (Index i = 0; i < found.count; ++i, ++seen) {
+                     EXPECT_EQ(found.row[static_cast<std::size_t>(i)], seen);
+                     EXPECT_EQ(found.inputs(controller.layout.action_offset(), i), 0.0);
+                     expect_reach(found.reach[static_cast<std::size_t>(i)], seen);
+                   }
+                 });
+  EXPECT_EQ(seen, rows.steps());
 }
 
 TEST(Limits, ChoicesAreKept) {

@@ -152,10 +152,8 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
   PolicyIterationOptions used = options;
   ValueOptions& value = used.value;
   if (controller.weights.size() == 0) {
-    // What there is to say of these values would be of the first sweep, which says it, too.
-    result.value = options.sweeps > 0
-                       ? solve_value(reservoir, controller.layout, source, value, options.rewards)
-                       : fit_value(reservoir, controller.layout, source, value, options.rewards);
+    // What there is to say of these values the first sweep says.
+    result.value = solve_value(reservoir, controller.layout, source, value, options.rewards);
     keep_chosen_ridge(result.value, value);
     search.set_weights(result.value.weights);
   }
@@ -190,7 +188,6 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
     if (variance && i == 0) variance->fit();
     const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
     equations->solve(result.value);
-    result.value.range.reset();  // it was of the weights before
     if (!value.solve.choose()) result.value.diagnostics.ridge_path = path;
     keep_chosen_ridge(result.value, value);
     result.value.options = options.value;

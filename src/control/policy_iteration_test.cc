@@ -203,13 +203,26 @@ TEST(PolicyIteration, ChoosesTheRidgeOnceAndReportsThePath) {
   Simulation simulation(ring, 3);
   UniformPolicy random(simulation.spec().actions);
   const Trajectory log = simulation.run(random, {.steps = 1000}).trajectory;
+  const auto reservoir = std::make_shared<CellAndMove>();
+  const InputLayout layout = InputLayout::of(simulation.spec());
+  const ValueOptions value{.discount = 0.9, .solve = {}};
   const PolicyIteration result =
-      iterate_policy({std::make_shared<CellAndMove>(), InputLayout::of(simulation.spec()),
-                      simulation.spec().actions},
-                     log, {.value = {.discount = 0.9, .solve = {}}});
-  EXPECT_EQ(result.value.diagnostics.ridge_path.size(), 20u);
+      iterate_policy({reservoir, layout, simulation.spec().actions}, log, {.value = value});
   EXPECT_GT(result.value.diagnostics.ridge, 0.0);
   EXPECT_TRUE(result.value.options.solve.choose());
+  // It is that of the value of what was done, before any sweep.
+  const FitDiagnostics once = fit_value(*reservoir, layout, log, value).diagnostics;
+  EXPECT_NEAR(result.value.diagnostics.relative_ridge, once.relative_ridge,
+              1e-12 * once.relative_ridge);
+  const std::vector<RidgeCandidate>& path = result.value.diagnostics.ridge_path;
+  ASSERT_EQ(path.size(), 20u);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    EXPECT_EQ(path[i].error, once.ridge_path[i].error) << i;
+  }
+  // No action was greedy before the first sweep; in the last one none is another than before.
+  ASSERT_EQ(result.end, PolicyIterationEnd::fixed_point);
+  EXPECT_EQ(result.sweeps.front().actions_changed, 1.0);
+  EXPECT_EQ(result.sweeps.back().actions_changed, 0.0);
 }
 
 TEST(PolicyIteration, BadInputIsNamed) {

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <Eigen/LU>
 #include <gtest/gtest.h>
@@ -270,6 +271,61 @@ TEST(GreedyPolicy, ExploresAsOftenAndAsFarAsAsked) {
   const VectorXd noisy = spread({.noise = 0.5});  // clipped to the bounds: half of a Gaussian
   EXPECT_NEAR(noisy.mean(), 0.5 / std::sqrt(2.0 * M_PI), 0.03);
   EXPECT_GE(noisy.minCoeff(), 0.0);
+}
+
+TEST(GreedyPolicy, ExplorationIsHeldForAShareOfTheStepsAndEndsWithItsEpisode) {
+  const auto network = std::make_shared<EchoStateNetwork>(
+      MatrixXd::Zero(1, 1), MatrixXd::Ones(1, 1), VectorXd::Constant(1, 5.0));
+  const Controller controller{network,
+                              {.reward = false},
+                              ActionSpace::box(-4, 4),
+                              VectorXd::Constant(1, -1.0),
+                              {.smoothing = 0.0}};  // greedy: −4
+  const Exploration held{.epsilon = 0.25, .held = true};
+  struct Counted {
+    double random = 0.0;  // share of the steps
+    int again = 0;        // random actions that were those of the step before
+  };
+  const Index steps = 40000;
+  const auto count = [&](const auto& act) {
+    Counted counted;
+    double last = -4.0;
+    for (Index k = 0; k < steps; ++k) {
+      const double action = act(Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k)));
+      if (action > -4.0) counted.random += 1.0 / static_cast<double>(steps);
+      if (action > -4.0 && action == last) ++counted.again;
+      last = action;
+    }
+    return counted;
+  };
+  for (const bool one_step_episodes : {false, true}) {
+    GreedyPolicy policy(controller, held);
+    GreedyGroup group(controller, MatrixXd::Zero(1, 1), held);
+    VectorXd action(1);
+    const Counted alone = count([&](Draws draws) {
+      if (one_step_episodes) policy.begin_episode();
+      policy.act({}, draws, action);
+      return action[0];
+    });
+    const std::vector<Percept> percepts(1);
+    const std::vector<Index> copies{0};
+    MatrixXd actions(1, 1);
+    const Counted of_copies = count([&](Draws draws) {
+      if (one_step_episodes) group.begin_episode(0);
+      group.act(percepts, copies, std::span(&draws, 1), actions);
+      return actions(0, 0);
+    });
+    for (const Counted& counted : {alone, of_copies}) {
+      // A random time is of 10.75 steps in the mean, unless there is but one.
+      EXPECT_NEAR(counted.random, one_step_episodes ? 0.25 / (0.25 + 0.75 * 10.75) : 0.25,
+                  one_step_episodes ? 0.005 : 0.06);
+      if (one_step_episodes) {
+        EXPECT_EQ(counted.again, 0);
+      } else {
+        EXPECT_GT(counted.again, 0.8 * counted.random * static_cast<double>(steps));
+      }
+    }
+  }
 }
 
 TEST(OptimisticPolicy, PrefersWhatItHasNotSeenAndUpdatesItsCovarianceExactly) {

@@ -311,6 +311,22 @@ TEST(Adaptation, NothingFollowsATerminatedStep) {
   EXPECT_EQ(ended.learning().updates(), updates + 1);
 }
 
+TEST(Adaptation, WhatIsWashedOutIsNotLearntFrom) {
+  Model model = market_model();
+  model.options.value.washout = 7;
+  Loop loop(kShort, model);
+  for (int episode = 0; episode < 2; ++episode) {
+    // The first step leads to x_1; x_8 is the first state that learning starts from.
+    for (int k = 0; k < 8; ++k) loop.step();
+    EXPECT_EQ(loop.learning().updates(), 2 * episode);
+    loop.step();
+    EXPECT_EQ(loop.learning().updates(), 2 * episode + 1);
+    loop.step();
+    EXPECT_EQ(loop.learning().updates(), 2 * episode + 2);
+    loop.policy.begin_episode();
+  }
+}
+
 TEST(Adaptation, TheSameStepsGiveTheSameBits) {
   Loop one, other;
   for (int k = 0; k < 900; ++k) {

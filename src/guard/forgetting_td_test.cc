@@ -151,6 +151,25 @@ TEST(ForgettingTd, WhatIsNoNumberIsLeftOut) {
   EXPECT_TRUE(td.update(features, 1.0, features));
 }
 
+TEST(ForgettingTd, AStepThatIsLeftOutForgetsAsOthersDo) {
+  constexpr Index n = 7;
+  RandomNumbers numbers;
+  ForgettingTd td(n, 0.9, 0.97);
+  Batch batch(n, 0.9, 0.97, 1);
+  for (int k = 0; k < 200; ++k) {
+    const VectorXd features = 0.3 * numbers.vector(n), next = 0.3 * numbers.vector(n);
+    const bool known = k % 3 != 0;
+    const double reward = known ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+    ASSERT_EQ(td.update(features, reward, next), known);
+    if (known) {
+      batch.add(features, reward, next);
+    } else {
+      batch.add(VectorXd::Zero(n), 0.0, VectorXd::Zero(n));
+    }
+  }
+  expect_solution(td, batch);
+}
+
 TEST(ForgettingTd, RefusesWhatMakesNoSense) {
   expect_error([] { ForgettingTd(0, 0.5, 0.9); }, "0 features");
   expect_error([] { ForgettingTd(1, 1.0, 0.9); }, "discount = 1");

@@ -103,7 +103,8 @@ TEST(Confidence, LeavesTheWashoutOut) {
 }
 
 TEST(Confidence, LooksWhereTheLearntPolicyGoes) {
-  const Learnt learnt = learn_market({.discount = 0.6, .solve = kRidge}, 3);
+  constexpr Index kWashout = 40;
+  const Learnt learnt = learn_market({.discount = 0.6, .solve = kRidge, .washout = kWashout}, 3);
   const MatrixXd states = states_along(learnt);
   const Index steps = states.cols() - 1;
   MatrixXd nexts(states.rows(), steps);
@@ -116,8 +117,9 @@ TEST(Confidence, LooksWhereTheLearntPolicyGoes) {
     search.maximise(draws, action);
     search.apply(action, nexts.col(k));
   }
+  const MatrixXd fitted = states.middleCols(kWashout, steps - kWashout);
   expect_factor(deviation_factor_of(learnt),
-                covariance(learnt, states.leftCols(steps), states.leftCols(steps) - 0.6 * nexts));
+                covariance(learnt, fitted, fitted - 0.6 * nexts.rightCols(fitted.cols())));
 }
 
 /// Bee World in episodes of 25 rows that are truncated and terminate in turn.

@@ -122,7 +122,7 @@ TEST(LimitedLearning, IsWorthMoreThanClippingWithPredictiveStatesToo) {
 
 TEST(LimitedLearning, AnActionThatStaysIsNotChosenAsIfItDidNot) {
   expect_worth_knowing({.hold = 4}, direct_fit, 0.75);
-  expect_worth_knowing({.hold = 4}, predictive_fit, 0.5);
+  expect_worth_knowing({.hold = 4}, predictive_fit, 0.75);
 }
 
 TEST(LimitedLearning, TheGreedyActionOfARowIsNearTheOneLoggedBefore) {

@@ -224,5 +224,26 @@ TEST_F(LogLayout, TheActionThatEndedTheProcessWasTaken) {
   EXPECT_EQ(Log(folder_.path("log.csv"), options).episodes(), 2);
 }
 
+TEST_F(LogLayout, WhatIsBegunAnewInTheMiddleIsReadAsAtFirst) {
+  // With rewards that are moved, a row may be owed where reading was left off.
+  const std::string path =
+      csv("x,reward,action,terminated\n1,1,0.5,0\n2,2,1.5,1\n3,3,2.5,0\n4,4,1,1\n5,5,0,0\n");
+  const LogOptions options{.reward_next = true, .chunk_rows = 1};
+  const Trajectory all = read_log(path, options).trajectory;
+  EXPECT_EQ(all.steps(), 7);
+  Log log(path, options);
+  for (Index read = 1; read <= all.steps(); ++read) {
+    Trajectory chunk(1, 1), again(1, 1);
+    log.rewind();
+    for (Index k = 0; k < read; ++k) ASSERT_TRUE(log.next(chunk));
+    log.for_each_chunk([&](const Trajectory& rows) { again.append(rows); });
+    ASSERT_EQ(again.steps(), all.steps()) << read;
+    EXPECT_EQ(again.rewards(), all.rewards()) << read;
+    EXPECT_EQ(again.actions(), all.actions()) << read;
+    EXPECT_EQ(again.observations(), all.observations()) << read;
+    for (Index k = 0; k < all.steps(); ++k) EXPECT_EQ(again.end(k), all.end(k)) << read;
+  }
+}
+
 }  // namespace
 }  // namespace waggle

@@ -42,6 +42,7 @@ TEST(Model, KeepsEverythingItKnows) {
   model.warnings = {"of one\nline", "\"quoted\" \xc3\xa9"};
   model.diagnostics.condition_number = std::numeric_limits<double>::infinity();
   model.interface = "{\"observation\": \"a box\"}";
+  model.singular = true;
   const Model loaded = parse_model(serialise(model), "model");
   EXPECT_EQ(to_json(loaded.options), to_json(model.options));
   EXPECT_EQ(loaded.options.reservoir.seed, std::numeric_limits<std::uint64_t>::max());
@@ -52,6 +53,7 @@ TEST(Model, KeepsEverythingItKnows) {
   EXPECT_EQ(loaded.diagnostics.ridge_path.size(), 20U);
   EXPECT_EQ(loaded.warnings, model.warnings);
   EXPECT_EQ(loaded.interface, model.interface);
+  EXPECT_TRUE(loaded.singular);
   EXPECT_EQ(loaded.provenance.rows, 1000);
   EXPECT_EQ(loaded.provenance.waggle_version, WAGGLE_VERSION);
   EXPECT_EQ(loaded.divergence_limit, model.divergence_limit);
@@ -308,6 +310,9 @@ TEST(Model, RefusesABrokenSparseMatrix) {
   expect_refused(".rows", 0, 30, "30 is not in [0, 29]");
   expect_refused(".rows", 0, -1, "-1 is not in");
   expect_refused(".rows", 1, 0, "must rise inside column");
+  std::int64_t first = 0;  // the same place twice
+  std::memcpy(&first, good.tensors.at(block + ".rows").bytes.data(), 8);
+  expect_refused(".rows", 1, first, "must rise inside column");
   expect_refused(".column_starts", 0, 1, "must rise from 0");
   expect_refused(".column_starts", 1, 100'000, "must rise from 0");
   expect_refused(".column_starts", 30, 1L << 40, "is not in");

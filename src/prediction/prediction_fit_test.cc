@@ -104,6 +104,44 @@ TEST(Remembered, TheFirstRowsOfEveryEpisodePredictNothing) {
   }
 }
 
+TEST(Remembered, EveryEpisodeIsRememberedByItself) {
+  const NoisySwing swing(2500, 50, 1);
+  const Trajectory& rows = swing.trajectory;
+  const InputLayout layout = swing_layout();
+  RememberedExperience remembered(memory_for(layout, InputScaling::none(layout.size()), 5));
+  remembered.set_rewards(2.0, 4.0);
+  const HistoryMemory& memory = remembered.memory();
+  TrajectoryChunks source(rows);
+  const VectorXd scaled = (rows.rewards().array() - 2.0) / 4.0;
+  for (int pass = 0; pass < 2; ++pass) {  // the second one reads what was kept
+    VectorXd state, next(memory.size()), z(layout.size());
+    remembered.for_each(source, [&](const RememberedRows& window) {
+      for (Index i = 0; i < window.count; ++i) {
+        const Index row = window.first + i;
+        if (row % 50 == 0) state.setZero(memory.size());
+        layout.write(rows.rewards()[row], rows.actions().col(row), rows.observations().col(row), z);
+        // What is remembered at a step is the action before it; an episode begins without one.
+        auto action = z.segment(layout.action_offset(), layout.action_channels());
+        action.setZero();
+        if (row % 50 > 0) action = rows.actions().col(row - 1);
+        memory.step(state, z, next);
+        state = next;
+        ASSERT_EQ(window.memory.col(i), state) << row;
+        ASSERT_EQ(window.rewards[i], scaled[row]) << row;
+      }
+    });
+  }
+  PredictiveHead head;
+  head.first = MatrixXd::Identity(2, memory.size());
+  const Transitions transitions = gather(remembered, source, head, rows.steps(), 2 * rows.steps());
+  ASSERT_EQ(transitions.count(), 49 * 50);
+  for (Index i = 0; i < transitions.count(); ++i) {
+    const Index row = transitions.rows[static_cast<std::size_t>(i)];
+    EXPECT_EQ(transitions.in_episode[static_cast<std::size_t>(i)], row % 50);
+    EXPECT_EQ(transitions.reward[i], scaled[row + 1]);
+  }
+}
+
 TEST(Prediction, FindsWhatTheKalmanFilterEstimates) {
   const NoisySwing swing(12'000, 200, 1);
   const InputLayout layout = swing_layout();

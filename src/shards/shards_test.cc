@@ -100,6 +100,24 @@ TEST(Shards, ALongRecordGoesOnFromPartToPart) {
   EXPECT_EQ(plan_of(parts, fit).measured.counted, log.rows() - 4 * 30);
 }
 
+TEST(Shards, APartIsReadTheSameHoweverOften) {
+  const TemporaryFolder folder;
+  const Parts parts = flight_parts(folder, 3);
+  const ShardPlan plan =
+      plan_of(parts, small_fit(), {.parts = {}, .continued = true, .overlap = 40});
+  ShardLog rows(plan, parts.files[1], parts.files[0]);
+  std::vector<Eigen::Index> counts;
+  Trajectory chunk(1, 0);
+  for (int pass = 0; pass < 2; ++pass) {
+    Eigen::Index& count = counts.emplace_back(0);
+    rows.rewind();
+    while (rows.next(chunk)) count += chunk.steps();
+  }
+  EXPECT_EQ(rows.lead(), 40);
+  EXPECT_EQ(counts[0], Log(parts.files[1], parts.reading).rows() + 40);
+  EXPECT_EQ(counts[1], counts[0]);
+}
+
 TEST(Shards, BitsDoNotDependOnTheOrderOfArrivalNorOnWhoAddsWhat) {
   const TemporaryFolder folder;
   const Parts parts = pole_parts(folder, 7);

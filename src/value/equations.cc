@@ -157,7 +157,8 @@ void ValueEquations::flush() {
 }
 
 void ValueEquations::restart() {
-  rows_ = held_ = 0;
+  flush();  // the products of all rows are kept
+  rows_ = 0;
   trace_.setZero();
   if (residuals_) residuals_ = std::make_unique<LeastSquares>(reservoir_.features());
   for (std::vector<TdMoments>& folds : folds_) {
