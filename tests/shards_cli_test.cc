@@ -83,7 +83,11 @@ TEST_F(ShardsCli, PartsInAnyOrderMakeTheSameModelAsLearnDoes) {
 }
 
 TEST_F(ShardsCli, PredictiveStatesAreLearntByDefaultInRoundsOfTheirOwn) {
-  const std::string options = columns() + " --gamma 0.5 --units 10 --choose false";
+  const std::string quick = write("quick.toml",
+                                  "[predictive]\nlayer = 20\ndynamics = 20\nfeatures = 30\n"
+                                  "averaged = 2\n");
+  const std::string options =
+      columns() + " --gamma 0.5 --units 10 --choose=false --config " + quick;
   const json planned = in_json("plan " + logs() + options + " -o " + path("plan.toml"));
   EXPECT_TRUE(planned["predictive"]);
   const std::string like = " --like " + path("plan.toml");
@@ -95,17 +99,16 @@ TEST_F(ShardsCli, PredictiveStatesAreLearntByDefaultInRoundsOfTheirOwn) {
                                  " -o " + path("model.safetensors"));
   expect_parts(first, {"predict", "next: waggle stats", "--after"});
   EXPECT_FALSE(std::filesystem::exists(path("model.safetensors")));
-  const std::string model = learn_parts(like, {0, 1, 2, 3});
   for (int i = 0; i < kParts; ++i) std::filesystem::remove(sums(i));
-  EXPECT_TRUE(learn_parts(like, {2, 0, 3, 1}) == model);
+  EXPECT_FALSE(learn_parts(like, {2, 0, 3, 1}).empty());
   const json parts = in_json("inspect " + path("model.safetensors"));
   const json whole = in_json("learn " + logs() + options + " -o " + path("whole"));
   EXPECT_EQ(parts["fit"]["samples"], whole["fit"]["samples"]);
   const double a = parts["fit"]["residual"], b = whole["fit"]["residual"];
-  EXPECT_NEAR(a, b, 1e-3 * b);
+  EXPECT_NEAR(a, b, 1e-6 * b);
   // What has to be chosen is chosen by the first rows.
-  const json chosen =
-      in_json("plan " + logs() + columns() + " --gamma 0.5 --units 10 -o " + path("chosen.toml"));
+  const json chosen = in_json("plan " + logs() + columns() + " --gamma 0.5 --units 10 --config " +
+                              quick + " -o " + path("chosen.toml"));
   EXPECT_TRUE(chosen["choice"]["direct_unexplained"].is_number());
 }
 

@@ -26,6 +26,13 @@ ASKED = {
     "gamma": 0.5, "sweeps": 3,
 }  # fmt: skip
 
+# The default: predictive states.
+PREDICTIVE = {
+    "reward": "nectar", "action": "move", "observe": [], "units": 10, "gamma": 0.5,
+    "choose": False,
+    "predictive": {"layer": 20, "dynamics": 20, "features": 30, "averaged": 2},
+}  # fmt: skip
+
 # What waits for workers to be missed takes a machine that has nothing else to do.
 faults = pytest.mark.skipif("WAGGLE_FAULTS" not in os.environ, reason="./dev test dask runs it")
 
@@ -85,6 +92,22 @@ def test_row_groups_are_parts_and_an_episode_goes_on_from_one_to_the_next(flight
     hasty = waggle.distributed.learn(path, observe=[], overlap=30, **ASKED)
     off = np.linalg.norm(weights(hasty) - weights(whole)) / np.linalg.norm(weights(whole))
     assert off > 1e-9  # the memory is longer than that
+
+
+def test_predictive_states_are_the_default_and_what_learn_log_finds(cluster, flight, tmp_path):
+    path = one_file(flight, tmp_path, rows=150)
+    whole = waggle.learn_log(flight, **PREDICTIVE)
+    learnt = waggle.distributed.learn(path, **PREDICTIVE)
+    assert len(learnt.summary["provenance"]["sources"]) == 4
+    off = np.linalg.norm(weights(learnt) - weights(whole)) / np.linalg.norm(weights(whole))
+    assert off < 1e-6
+    there = waggle.distributed.learn(path, client=cluster, **PREDICTIVE)
+    assert there.to_bytes() == learnt.to_bytes()
+    # What has to be chosen is chosen as learn_log does: these are all of its rows.
+    asked = {key: value for key, value in PREDICTIVE.items() if key != "choose"}
+    chosen = waggle.distributed.learn(path, **asked)
+    alone = waggle.learn_log(flight, **asked)
+    assert len(weights(chosen)) == len(weights(alone))
 
 
 def test_only_what_is_needed_is_read(flight, tmp_path):
@@ -166,10 +189,13 @@ def _killer(victim: str, after: str):
 
 
 @faults
+@pytest.mark.parametrize("asked", [{"observe": [], **ASKED}, PREDICTIVE], ids=["direct", "states"])
 @pytest.mark.parametrize("victim", ["SIGKILL", "SIGSTOP"])
-def test_a_worker_that_dies_or_hangs_changes_no_bit(cluster, flight, tmp_path, victim, monkeypatch):
+def test_a_worker_that_dies_or_hangs_changes_no_bit(
+    cluster, flight, tmp_path, victim, asked, monkeypatch
+):
     path = one_file(flight, tmp_path)
-    expected = waggle.distributed.learn(path, observe=[], **ASKED)
+    expected = waggle.distributed.learn(path, **asked)
     real = waggle.distributed._round
 
     def sabotaged(workers, size, plan, rounds, numbered, where, kept):
@@ -181,7 +207,7 @@ def test_a_worker_that_dies_or_hangs_changes_no_bit(cluster, flight, tmp_path, v
     monkeypatch.setattr(waggle.distributed, "_round", sabotaged)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        learnt = waggle.distributed.learn(path, observe=[], client=cluster, patience=3.0, **ASKED)
+        learnt = waggle.distributed.learn(path, client=cluster, patience=3.0, **asked)
     assert (tmp_path / "mark").exists()
     assert learnt.to_bytes() == expected.to_bytes()
     if victim == "SIGSTOP":

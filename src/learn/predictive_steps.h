@@ -66,6 +66,8 @@ class PredictiveSteps {
   /// Draws the features of a head whose state is fitted; `seen` numbers of it are what is seen now.
   void draw(PredictiveHead& head, int number, Eigen::Index seen) const;
 
+  /// Numbers of the after-state of a head whose state has q.
+  Eigen::Index after_size(Eigen::Index q) const { return q + (layout_.reward ? 0 : 1) + carried(); }
   /// Throws Error if there are no transitions.
   void fit_after(const Transitions& transitions, PredictiveHead& head) const;
 

@@ -101,17 +101,20 @@ void PredictiveSetup::require_heads(const ShardFit& fit) const {
     };
     const Index q = (head.second.size() > 0 ? head.second : head.first).rows();
     const Index c = layout.action_channels();
+    const Index u = steps.after_size(q);
+    const bool drawn = fit.stage != Stage::action && fit.stage != Stage::layer;
     const bool after = fit.stage == Stage::reward || fit.stage == Stage::recall;
     require(
         head.first.cols() == memory.size() && fits(head.layer, head.first.rows()) &&
             (head.second.size() == 0 || head.second.cols() == memory.size() + head.layer.size()) &&
             fits(head.dynamics, q) && (fit.stage == Stage::layer || head.size() == q),
         "rounds: a head does not fit a memory of {} numbers", memory.size());
+    require(!drawn || (fits(head.value, u) && head.squared >= 0 && head.squared <= q),
+            "rounds: the features of a head's value are not of {} numbers", u);
     if (!after) continue;
-    require(head.base.rows() >= q && head.base.cols() == head.dynamics.size() &&
-                head.drift.rows() == head.base.rows() && head.drift.cols() == (1 + c) * (1 + q) &&
-                fits(head.value, head.after()) && head.squared >= 0 && head.squared <= q,
-            "rounds: the after-state of a head does not fit its {} numbers", q);
+    require(head.base.rows() == u && head.base.cols() == head.dynamics.size() &&
+                head.drift.rows() == u && head.drift.cols() == (1 + c) * (1 + q),
+            "rounds: the after-state of a head does not have {} numbers", u);
     require(head.reward.size() == 0 || (choices && head.reward.rows() == layout.choices &&
                                         head.reward.cols() == memory.size()),
             "rounds: a head's reward is not of {} choices", layout.choices);

@@ -148,6 +148,11 @@ std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
   const ThreadLimit threads(with.execution.threads);
   TrajectoryChunks rows(first.rows(), 4096, plan.cut_out);
   const ExperienceSummary summary = summarise(rows);
+  // Where an action is always the same and has no bounds, these rows tell nothing of it.
+  for (Index i = 0; i < plan.environment.actions.size(); ++i) {
+    const bool same = summary.ranges.minimum[1 + i] == summary.ranges.maximum[1 + i];
+    if (same && !plan.environment.actions.is_bounded()) return std::nullopt;
+  }
   EnvironmentSpec spec = plan.environment;
   if (!spec.actions.is_discrete()) spec.actions = bounded_by(spec.actions, summary.ranges, {});
   std::optional<LogChoice> choice;
