@@ -19,9 +19,9 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kRows = 2'000;
-constexpr Index kScored = 20'000;  // steps
-constexpr double kLost = 1e4;      // a cost that nobody would wait for
-constexpr int kTrials = 8;
+constexpr Index kScored = 20'000;   // steps
+constexpr double kLost = 1e4;       // a cost that nobody would wait for
+constexpr double kTolerated = 2.0;  // per cent below what was logged
 
 /// The bee's moves: of a size between two bounds, to either side.
 class BoundedMoves final : public Policy {
@@ -126,6 +126,13 @@ struct Outcome {
   double pessimism = 0.0;
 };
 
+/// How much pessimism is chosen, and nothing else.
+TuneOptions pessimism_alone() {
+  std::vector<std::string> fixed = tunable_settings();
+  std::erase(fixed, "pessimism");
+  return {.seconds = std::nullopt, .fixed = fixed};
+}
+
 Outcome try_log(const LogKind& kind, std::uint64_t seed) {
   const ControlProblem problem = kind.bee ? bee_world_problem() : market_maker_problem();
   const std::unique_ptr<Policy> logged = kind.policy(problem, seed);
@@ -142,8 +149,7 @@ Outcome try_log(const LogKind& kind, std::uint64_t seed) {
   };
   const FitOptions plain = small_learner(problem.discount);
   const TuneResult tuned =
-      tune_log(problem.environment->spec(), log, plain,
-               {.seconds = std::nullopt, .trials = kTrials}, until_interrupted());
+      tune_log(problem.environment->spec(), log, plain, pessimism_alone(), until_interrupted());
   Outcome result{.logged = score(*logged), .plain = learnt_score(plain)};
   result.tuned = tuned.taken == 0 ? result.plain : learnt_score(tuned.options);
   result.pessimism = tuned.options.pessimism;
@@ -159,30 +165,37 @@ void add_rows(const std::string& name, const std::vector<Outcome>& outcomes,
   Metric plain{name + "_plain", "  plain", {}, {}, {}};
   Metric tuned{name + "_tuned", "  tuned", {}, {}, {}};
   Metric gain{name + "_gain", "  tuned over logged, %", {}, {}, {}};
-  double lost = 0.0, lost_tuned = 0.0, held = 0.0;
+  Metric over_plain{name + "_over_plain", "  tuned over plain, %", {}, {}, {}};
+  double lost = 0.0, lost_tuned = 0.0, held = 0.0, below = 0.0;
   for (const Outcome& outcome : outcomes) {
     logged.values.push_back(outcome.logged);
     std::isfinite(outcome.plain) ? plain.values.push_back(outcome.plain) : void(lost += 1.0);
     held += outcome.pessimism > 0.0 ? 1.0 : 0.0;
     if (!std::isfinite(outcome.tuned)) {
       lost_tuned += 1.0;
+      below += 1.0;
       continue;
     }
     tuned.values.push_back(outcome.tuned);
     gain.values.push_back(over(outcome.tuned, outcome.logged));
+    below += gain.values.back() < -kTolerated ? 1.0 : 0.0;
+    if (std::isfinite(outcome.plain)) {
+      over_plain.values.push_back(over(outcome.tuned, outcome.plain));
+    }
   }
   const auto all = static_cast<double>(outcomes.size());
   const std::optional<double> worst =
       gain.values.empty()
           ? std::nullopt
           : std::optional(*std::min_element(gain.values.begin(), gain.values.end()));
-  for (Metric* metric : {&logged, &plain, &tuned, &gain}) {
+  for (Metric* metric : {&logged, &plain, &tuned, &gain, &over_plain}) {
     if (!metric->values.empty()) result.metrics.push_back(std::move(*metric));
   }
   const auto add_fact = [&](const char* key, const char* label, std::optional<double> value) {
     result.facts.push_back({name + key, fmt::format("{}: {}", name, label), {}, value, {}});
   };
   add_fact("_worst", "worst over logged, %", worst);
+  add_fact("_below", "below logged by more than 2 %", below / all);
   add_fact("_held", "pessimism was taken", held / all);
   add_fact("_lost_plain", "plain lost the system", lost / all);
   add_fact("_lost", "tuned lost the system", lost_tuned / all);
@@ -207,14 +220,14 @@ void reproduce_narrow(const ReproduceOptions& options, const SeedProgress& progr
 
 }  // namespace
 
-/// What `waggle learn --tune` makes of logs in which little was tried.
+/// What pessimism, as `waggle learn --tune` chooses it, makes of logs in which little was tried.
 Experiment narrow_experiment() {
   return {
       .name = "narrow",
       .results = {{.name = "narrow",
                    .title = "Logs in which little was tried",
                    .text = "Mean reward of the logged policy, of what is learnt from 2,000 rows "
-                           "of it as given, and with settings chosen by that log alone; 100 "
+                           "of it as given, and with pessimism chosen by that log alone; 100 "
                            "units, one network."}},
       .run = reproduce_narrow,
       .slow = true,

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include <Eigen/Cholesky>
 #include <fmt/format.h>

@@ -166,6 +166,10 @@ TEST(Tuning, HoldsBackOnANarrowLog) {
   EXPECT_GT(tuned.taken, 0u) << tuned.reason;
   EXPECT_GE(tuned.options.pessimism, 4.0);
   EXPECT_TRUE(tuned.options.confidence);
+  // Less pessimism would be better for sure, by what is estimated, but does not stay in the log.
+  EXPECT_EQ(tuned.taken, 4u);
+  EXPECT_GT(tuned.trials[3].stretch, 1.5);
+  EXPECT_GT(tuned.trials[3].difference.lower, tuned.trials[4].difference.upper);
   TuneOptions fixed = tune;
   fixed.fixed = {"pessimism"};
   const TuneResult kept = tune_log(echo_spec(), log, small(0.5), fixed);
