@@ -31,10 +31,10 @@ struct ErrorWatchOptions {
 ///     S⁺ ← max(0, S⁺ + (m_b − μ)/σ − κ),     S⁻ ← max(0, S⁻ − (m_b − μ)/σ − κ)
 ///
 /// μ and σ, the mean and the deviation of m_b, are measured on the first blocks. σ is multiplied by
-/// √((1 + ρ)/(1 − ρ)) where ρ > 0 is their correlation from block to block. Where blocks cancel
-/// each other, as those of a plant that goes round in circles, it is √v instead: v < ½ is
-/// Bartlett's estimate (over 8 blocks) of the variance of long sums to that of independent blocks,
-/// 0.15 at least. Neither sum exceeds 2 h.
+/// √((1 + ρ)/(1 − ρ)) where ρ > 0 is their correlation from block to block; and by √½ where blocks
+/// cancel each other, as those of a plant that goes round in circles: where Bartlett's estimate
+/// (over 8 blocks) of the variance of long sums is below half that of independent blocks. Neither
+/// sum exceeds 2 h.
 ///
 /// For independent normal m_b it takes S⁺ about (exp(2κ(h + 1.17)) − 1)/(2κ²) − (h + 1.17)/κ blocks
 /// to exceed h where nothing has changed.

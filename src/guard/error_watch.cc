@@ -17,7 +17,6 @@ constexpr Index kMostBlocks = 1'000'000;
 constexpr double kMostCorrelated = 0.95;
 constexpr Index kLags = 8;           // of blocks that are looked at for how they cancel each other
 constexpr double kCancels = 0.5;     // share of the variance that is left, below what is no chance
-constexpr double kLeastLeft = 0.15;  // of it
 constexpr Index kEnoughBlocks = 20;  // to be held against training
 constexpr double kDeepestAlarm = 2.0;  // sums are kept below this times the threshold
 constexpr double kLargestEffort = 6.0;
@@ -86,14 +85,15 @@ void BlockCusum::settle() {
   const double correlation = std::clamp(products(1) / squares, 0.0, kMostCorrelated);
   double factor = (1.0 + correlation) / (1.0 - correlation);
   // Bartlett's estimate of what the variance of a long sum is to that of independent blocks. It
-  // scatters by a quarter, so only what is far below 1 counts.
+  // scatters by a quarter, so only what is far below 1 counts; and it does not see what comes round
+  // more slowly, so it does not count for more.
   const Index lags = std::min(kLags, std::ssize(blocks_) / 4);
   double left = 1.0;
   for (Index lag = 1; lag <= lags; ++lag) {
     const double weight = 1.0 - static_cast<double>(lag) / static_cast<double>(lags + 1);
     left += 2.0 * weight * products(lag) / squares;
   }
-  if (left < kCancels) factor = std::max(left, kLeastLeft);
+  if (left < kCancels) factor = kCancels;
   deviation_ =
       std::max(least_, std::sqrt(squares / static_cast<double>(blocks_.size() - 1) * factor));
 }

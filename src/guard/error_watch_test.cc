@@ -103,9 +103,9 @@ double periodic_factor(double period, double noise) {
 }
 
 TEST(ErrorWatch, BlocksThatCancelEachOtherCountForMore) {
-  // A period of two blocks and a half leaves nothing of a long sum: as little as is allowed.
-  EXPECT_NEAR(periodic_factor(2.5, 0.0), std::sqrt(0.15), 1e-6);
-  EXPECT_NEAR(periodic_factor(2.5, 0.2), std::sqrt(0.15), 0.1);
+  // A period of two blocks and a half leaves nothing of a long sum: half is counted.
+  EXPECT_NEAR(periodic_factor(2.5, 0.0), std::sqrt(0.5), 1e-6);
+  EXPECT_NEAR(periodic_factor(2.5, 0.2), std::sqrt(0.5), 1e-6);
   // Noise that is larger than the period is taken as it is, …
   EXPECT_GE(periodic_factor(2.5, 3.0), 1.0 - 1e-6);
   // … and so is a period that is long: its blocks are alike.

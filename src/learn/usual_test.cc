@@ -13,8 +13,8 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-/// x is the code of the last of two choices.
-class LastChoice final : public ReservoirSystem {
+/// x is the last input: two numbers, or the code of one of two choices.
+class LastInput final : public ReservoirSystem {
  public:
   Index units() const override { return 2; }
   Index inputs() const override { return 2; }
@@ -47,7 +47,7 @@ TEST(Usual, RunsEndWithAnEpisodeAndErrorsBeginAfterItsWashout) {
   spec.actions = ActionSpace::discrete(2);
   spec.action_names = {"choice"};
   spec.reward_is_input = false;
-  model.controller.reservoir = std::make_shared<LastChoice>();
+  model.controller.reservoir = std::make_shared<LastInput>();
   model.controller.layout = InputLayout::of(spec);
   model.controller.actions = spec.actions;
   model.controller.weights = Eigen::Vector2d(4.0, 7.0);
@@ -66,17 +66,6 @@ TEST(Usual, RunsEndWithAnEpisodeAndErrorsBeginAfterItsWashout) {
   EXPECT_NEAR(usual->bellman_error, std::sqrt(square), 1e-12);
   EXPECT_NEAR(usual->mean[1], 2.0 / 3.0, 1e-12);
 }
-
-/// x is the last input.
-class LastInput final : public ReservoirSystem {
- public:
-  Index units() const override { return 2; }
-  Index inputs() const override { return 2; }
-  void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
-            Eigen::Ref<VectorXd> next) const override {
-    next = z;
-  }
-};
 
 TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
   // y_{k+1} = 3 + ½ y_k − 2 a_k + noise of 0.1; the reward says nothing and cannot be foretold.
