@@ -86,12 +86,15 @@ void add_halves(const double* a, Index columns, const double* const* x, double* 
 
 template <Index count>
 void add_plain(const double* a, Index columns, const double* const* x, double* const* y) {
-  for (Index j = 0; j < count; ++j) {
-    for (Index k = 0; k < columns; ++k) {
+  double sum[count][kRows];
+  for (Index j = 0; j < count; ++j) std::copy_n(y[j], kRows, sum[j]);
+  for (Index k = 0; k < columns; ++k, a += kRows) {
+    for (Index j = 0; j < count; ++j) {
       const double factor = x[j][k];
-      for (Index i = 0; i < kRows; ++i) y[j][i] += a[k * kRows + i] * factor;
+      for (Index i = 0; i < kRows; ++i) sum[j][i] += a[i] * factor;
     }
   }
+  for (Index j = 0; j < count; ++j) std::copy_n(sum[j], kRows, y[j]);
 }
 
 using AddPanel = void (*)(const double* a, Index columns, const double* const* x, double* const* y);

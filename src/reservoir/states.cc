@@ -24,10 +24,9 @@ constexpr Index kWindow = 768;  // steps that are driven while those before them
 
 // Beyond the first rows of a log, episodes are driven side by side, and a long one is cut into
 // stretches so that it can be. Each begins with some rows of settling in, after which the memory
-// has forgotten that it began at 0; where it has not, what the stretch before led to says so, it is
-// driven again from there, and those after it settle for longer or, in the end, are not cut. Where
-// an episode begins and how far it is from there decides, so neither threads nor windows nor chunks
-// show.
+// has forgotten that it began at 0; where it has not, what the stretch before led to says so, and
+// it and all after it settle for longer or, in the end, are not cut. Where an episode begins and
+// how far it is from there decides, so neither threads nor windows nor chunks show.
 constexpr Index kUncut = 16 * 1024;    // rows of a log, and of an episode, that go one by one
 constexpr Index kStretch = 1024;       // rows between two cuts; kUncut is a multiple of it
 constexpr Index kSettling = 192;       // rows, to begin with
@@ -141,7 +140,7 @@ class Window {
 
   /// Works the states out, from this one on, which becomes the one after the last row.
   void drive(VectorXd& state) {
-    std::vector<Part> parts = find_parts();
+    const std::vector<Part> parts = find_parts();
     auto from = parts.begin();
     for (;;) {
       drive({from, parts.end()}, state);
@@ -149,7 +148,6 @@ class Window {
         return part.settles && !has_forgotten(part.first, state);
       });
       if (from == parts.end()) break;
-      from->settles = false;
       stretches_.settle_longer();
       if (stretches_.together() != nullptr) continue;
       for (std::size_t k = from->first; k < blocks_.size(); ++k) drive_block(k, state);
