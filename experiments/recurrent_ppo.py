@@ -10,7 +10,7 @@ sb3-contrib's RecurrentPPO with the hyperparameters that rl-baselines3-zoo has f
 and CartPoleNoVel-v1 (below; all else is sb3-contrib's default, an LSTM of 256 units for the policy and
 one for the value). One thread. A row of the file is 20 fresh episodes of what was learnt so far, acting
 without noise; `cpu_seconds` are those of training alone. The file is written after every row, so a
-run that is stopped leaves what it has; seeds that the file has already are not run again.
+run that is stopped leaves what it has; seeds that the file has whole are not run again.
 """
 
 import argparse
@@ -150,7 +150,8 @@ def main() -> None:
     if options.out.exists():
         with options.out.open() as file:
             rows = list(csv.reader(line for line in file if not line.startswith("#")))[1:]
-    done = {(problem, int(seed)) for problem, seed, *_ in rows}
+    done = {(problem, int(seed)) for problem, seed, steps, *_ in rows if int(steps) >= STEPS}
+    rows = [row for row in rows if (row[0], int(row[1])) in done]
 
     for seed in options.seeds:
         for problem in options.problems:

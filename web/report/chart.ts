@@ -44,7 +44,7 @@ export interface Layer {
   label?: string;
   colour?: string;
   /** Of the mark, such as `dashed`. */
-  options?: {strokeDash?: number[]; [key: string]: unknown};
+  options?: {strokeDash?: number[]; shape?: string; [key: string]: unknown};
   /** Further channels, such as x2. */
   channels?: Record<string, unknown>;
   /** Of the rows. */
@@ -118,7 +118,7 @@ function symbolsOf(named: Layer[]): {legend?: object} {
   const shapes: Record<string, string> = {};
   for (const {label, mark, options} of named) {
     if (options?.strokeDash) dashes[label!] = options.strokeDash.map((length) => length / 2);  // its lines are short
-    shapes[label!] = mark === 'line' || mark === 'rule' ? 'stroke' : 'circle';
+    shapes[label!] = mark === 'line' || mark === 'rule' ? 'stroke' : options?.shape ?? 'circle';
   }
   const byLabel = (values: object) => `${JSON.stringify(values)}[datum.label]`;
   const legend = {

@@ -167,10 +167,10 @@ describe('the control suite', () => {
       values: [[0, 1], [10000, 10000], [-147, -1200], [-163, -1300], [-141, -1100]],
     });
     expect(datasets['control/pendulum, angle only/published']!.values).toEqual([[74000], [-190]]);
-    expect(datasets['control/pendulum, angle only/recorded/steps']).toMatchObject({
+    expect(datasets['control/pendulum, angle only/recurrent PPO']).toMatchObject({
       columns: ['steps', 'score', 'least', 'most'], values: [curve.points.map(({steps}) => steps),
         curve.points.map(({median}) => median), curve.points.map(({least}) => least), curve.points.map(({most}) => most)]});
-    expect(datasets['control/pendulum, angle only/recorded/cpu_seconds']!.values[0]).toEqual(
+    expect(datasets['control/pendulum, angle only/recurrent PPO, seconds']!.values[0]).toEqual(
       curve.points.map(({cpuSeconds}) => cpuSeconds));
     expect(datasets['control/pendulum, angle only/against seconds']!.values).toEqual(
       [[0, 0, 0, 1, 1, 1], [-163, -147, -141, -1300, -1200, -1100], [9.5, 9, 10, 0.5, 0.6, 0.55]]);

@@ -84,7 +84,7 @@ function recorded(builder: SectionBuilder, id: string, runs: Run[], x: 'steps' |
   const curve = problem ? recordedCurve(problem) : null;
   if (!curve) return [];
   const {points, seeds} = curve;
-  const {name: data} = builder.dataset(`${id}/recorded/${x}`, {
+  const {name: data} = builder.dataset(`${id}/${x === 'steps' ? rival : `${rival}, seconds`}`, {
     [x]: points.map(({steps, cpuSeconds}) => (x === 'steps' ? steps : cpuSeconds)),
     score: points.map(({median}) => median), least: points.map(({least}) => least), most: points.map(({most}) => most),
   });
