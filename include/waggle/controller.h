@@ -42,8 +42,8 @@ struct GreedyOptions {
 };
 
 /// What keeps decisions from going where little was seen: an action counts for β standard errors
-/// less than it is worth. The standard error is ‖Lᵀφ‖ with LLᵀ = Cov(W), and D = L. Of many features
-/// ‖Dᵀφ‖ says as much to within 1/√(2k) with D = L G/√k for k random directions G.
+/// less than it is worth. The standard error is ‖Lᵀφ‖ with LLᵀ = Cov(W), and D = L. Of many
+/// features ‖Dᵀφ‖ says as much to within 1/√(2k) with D = L G/√k for k random directions G.
 struct Pessimism {
   double factor = 0.0;              ///< β ≥ 0
   Eigen::MatrixXd deviations = {};  ///< D, a row for each feature; empty: nothing is held back
