@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <utility>
 
 #include <waggle/export.h>
@@ -26,8 +27,8 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr std::size_t kLongestName = 40;
-constexpr Index kMostCalm = 4'294'967'295;  // steps, which are counted in 32 bits
-constexpr Index kMostUnits = 8192;          // the whole of A is looked at, dense
+constexpr std::int64_t kMostCalm = 4'294'967'295;  // steps, which are counted in 32 bits
+constexpr Index kMostUnits = 8192;                 // the whole of A is looked at, dense
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 

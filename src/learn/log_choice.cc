@@ -29,8 +29,8 @@ Trajectory first_rows(TrajectorySource& log) {
   Trajectory chunk(1, 0);
   if (!log.next(chunk)) return chunk;
   Trajectory rows(chunk.action_size(), chunk.observation_size());
-  const Index most =
-      std::min(kMostChoiceRows, kMostNumbers / (1 + chunk.action_size() + chunk.observation_size()));
+  const Index most = std::min(kMostChoiceRows,
+                              kMostNumbers / (1 + chunk.action_size() + chunk.observation_size()));
   do {
     rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
   } while (rows.steps() < most && log.next(chunk));

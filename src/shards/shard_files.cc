@@ -377,15 +377,15 @@ ShardFit parse_fit(std::string_view bytes, const ShardPlan& plan, const std::str
       fit.predictions.explained = all.reshaped(kHorizonCount, size / kHorizonCount);
     }
     for (std::size_t i = 0; i < squared.size(); ++i) {
-      PredictiveHead& of = fit.heads.emplace_back();
-      for_each_matrix(of, [&](const char* name, auto& matrix) {
-        const std::string tensor = head_tensor(i, name);
+      PredictiveHead& fitted = fit.heads.emplace_back();
+      for_each_matrix(fitted, [&](const char* part, auto& matrix) {
+        const std::string tensor = head_tensor(i, part);
         if (!tensors.has(tensor)) return;
         const Index rows = tensors.extent(tensor, 0, 2);
         constexpr bool is_vector = std::decay_t<decltype(matrix)>::IsVectorAtCompileTime;
         matrix = is_vector ? tensors.matrix(tensor, rows, 1) : tensors.matrix(tensor, rows);
       });
-      of.squared = squared[i];
+      fitted.squared = squared[i];
       const std::string told = head_tensor(i, "told");
       if (!fit.reward_mean.empty()) {
         fit.reward_weights.push_back(tensors.has(told) ? tensors.vector(told) : VectorXd());

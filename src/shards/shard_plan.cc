@@ -128,7 +128,7 @@ void ShardPlan::validate() const {
     throw Error(fmt::format("part {} is in the plan twice", shown(*twice)));
   require(counted.empty() || counted.size() == parts.size(),
           "counted: {} numbers of rows for {} parts", counted.size(), parts.size());
-  require(std::all_of(counted.begin(), counted.end(), [](Index rows) { return rows >= 0; }),
+  require(std::all_of(counted.begin(), counted.end(), [](Index each) { return each >= 0; }),
           "counted: must not be negative");
   require(overlap >= 0, "overlap = {}: must not be negative", overlap);
   require(overlap == 0 || overlap >= least_overlap(fit),
