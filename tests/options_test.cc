@@ -284,7 +284,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<19, LogOptions>("LogOptions");
   expect_described<6, ExportOptions>("ExportOptions");
   expect_described<4, TuneOptions>("TuneOptions");
-  expect_described<5, ErrorWatchOptions>("ErrorWatchOptions");
+  expect_described<6, ErrorWatchOptions>("ErrorWatchOptions");
   expect_described<6, GuardOptions>("GuardOptions");
   expect_described<8, AdaptationOptions>("AdaptationOptions");
   expect_described<3, BeeWorldOptions>("BeeWorldOptions");

@@ -242,8 +242,8 @@ void ExportOptions::validate() const {
   if (!guarded) return;
   guard.validate();
   require(guard.hold, "hold = false: C that is guarded holds what it reads");
-  require(guard.calm_steps <= kMostCalm, "calm_steps = {}: must be at most {} in C",
-          guard.calm_steps, kMostCalm);
+  const std::int64_t calm = guard.calm_steps;
+  require(calm <= kMostCalm, "calm_steps = {}: must be at most {} in C", calm, kMostCalm);
 }
 
 ExportedC export_c(const Model& model, const ExportOptions& options) {

@@ -46,7 +46,7 @@ std::vector<Index> whole_numbers(const MatrixXd& row) {
 class PredictiveRound {
  public:
   PredictiveRound(const ShardPlan& plan, const ShardSums& sums, ShardFit& fit)
-      : plan_(plan), sums_(sums), fit_(fit), options_(*plan.fit.predictive), setup_(plan) {
+      : sums_(sums), fit_(fit), options_(*plan.fit.predictive), setup_(plan) {
     require(sums.state.size() == setup_.memory.size() + setup_.layout.action_channels(),
             "the sums end with a state of {} numbers, must be {}", sums.state.size(),
             setup_.memory.size() + setup_.layout.action_channels());
@@ -229,7 +229,6 @@ class PredictiveRound {
     return expected_rewards(transitions, of, std::move(recalled));
   }
 
-  const ShardPlan& plan_;
   const ShardSums& sums_;
   ShardFit& fit_;
   const PredictiveOptions& options_;
