@@ -217,7 +217,9 @@ TEST(LearnFromCopies, PredictsFromTheRowsThereAre) {
   GroupSimulation group(copies, 3);
   SeparatePolicies initial(random_policies(4));
   const Learnt learnt = learn(group, initial, options);
+  options.fit.choose = false;
   const Learnt at_once = learn_from_log(learnt.environment, learnt.experience, options.fit);
+  ASSERT_TRUE(learnt.predictions && at_once.predictions);
   const auto told = learnt.predictions->explained.row(0);
   EXPECT_GT(told.minCoeff(), 0.9);
   EXPECT_NEAR(told.minCoeff(), at_once.predictions->explained.row(0).minCoeff(), 0.05);

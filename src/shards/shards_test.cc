@@ -62,7 +62,7 @@ void expect_same_model(const Model& parts, const Model& whole) {
   EXPECT_NEAR(parts.usual->bellman_error / whole.usual->bellman_error, 1.0, 1e-6);
   EXPECT_EQ(parts.usual->longest_runs, whole.usual->longest_runs);
   ASSERT_TRUE(whole.usual->forecasts() && parts.usual->forecasts());
-  EXPECT_LT(distance(parts.usual->forecast, whole.usual->forecast), 1e-6);
+  EXPECT_LT(distance(parts.usual->forecast.reshaped(), whole.usual->forecast.reshaped()), 1e-6);
   EXPECT_LT(distance(parts.usual->forecast_error, whole.usual->forecast_error), 1e-6);
 }
 
