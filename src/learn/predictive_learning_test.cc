@@ -9,6 +9,7 @@
 #include <waggle/learner.h>
 #include <waggle/predictive.h>
 #include <waggle/presets.h>
+#include <waggle/recall.h>
 
 #include "learn/collecting.h"
 
@@ -80,6 +81,22 @@ TEST(PredictiveLearner, KeepsWhatOnlyAnActionBringsOut) {
     ASSERT_EQ(head.after(), head.size() + 1);
     EXPECT_EQ(head.value.directions.rightCols(1).norm(), 0.0);
   }
+}
+
+TEST(PredictiveLearner, TheRewardOfAChoiceIsThatOfTheNextRow) {
+  // Who remembers the card two back knows what each choice brings, and nothing else tells it: cards
+  // are shuffled, and the reward is not seen.
+  Recall game({.back = 2, .symbols = 8});
+  Simulation simulation(game, 3);
+  UniformPolicy random(game.spec().actions);
+  const Trajectory log = simulation.run(random, {.steps = 2000}).trajectory;
+  FitOptions fit = small(0).fit;
+  fit.choose = false;
+  fit.predictive->averaged = 1;
+  fit.predictive->seen = 0;
+  const Learnt learnt = learn_from_log(game.spec(), log, fit);
+  ASSERT_TRUE(learnt.predictions);
+  EXPECT_GT(learnt.predictions->reward_model, 0.5);
 }
 
 TEST(PredictiveLearner, FewRoundsAreFittedAgainUntilThereAreEnoughToAverage) {
