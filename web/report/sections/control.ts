@@ -283,7 +283,8 @@ function everySeed(builder: SectionBuilder, problem: string, runs: Run[]): Chart
 
 const ofTheRival = prose`
   The curve of ${rival} is that of ${ORIGIN}, recorded once on the same problem: fresh episodes of what it had learnt, the
-  median of its seeds in a band from the worst to the best. The diamonds are what others have published.`;
+  median of its seeds in a band from the worst to the best. The diamonds are what others have published; these
+  runs stayed below them, so the diamonds are the mark to compare with.`;
 
 function addFigures(builder: SectionBuilder, runs: Run[]): void {
   const rivalled = runs.some(({score, result}) =>
