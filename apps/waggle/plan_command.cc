@@ -122,6 +122,7 @@ void PlanCommand::run() {
   std::optional<LogChoice> choice;
   const ShardPlan plan = run_interruptibly([&] {
     std::vector<std::string> files;
+    files.reserve(looked.size());
     for (const std::size_t i : looked) files.push_back(cuts.parts[i]);
     const Log log(files, how);
     print_notes(log);

@@ -108,6 +108,7 @@ void StatsCommand::run() const {
           "{}: all rounds are solved: there is nothing left to add up", in_quotes(after.string()));
   std::vector<fs::path> inputs = expand_patterns(logs);
   std::vector<Index> parts;
+  parts.reserve(inputs.size());
   for (const fs::path& file : inputs) parts.push_back(like.index_of(file.string()));
   const std::vector<fs::path> files = inputs;
   inputs.push_back(plan);
