@@ -131,7 +131,7 @@ class Exporter {
   std::string draw_code() const {
     using namespace export_text;
     if (!plan_.normal_candidates()) return kDrawUniform;
-    const std::string normal =
+    std::string normal =
         replaced(kDrawNormal, "SPREAD", fmt::format("{}", *plan_.greedy.candidate_spread));
     if (!plan_.limits_change()) return normal;
     return replaced(normal, "@_draw(", "@_draw_first(") +
