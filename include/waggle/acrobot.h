@@ -33,6 +33,14 @@ struct AcrobotOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, AcrobotOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+}
+
 struct AcrobotState {
   double shoulder = 0.0;           ///< θ₁
   double elbow = 0.0;              ///< θ₂

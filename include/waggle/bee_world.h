@@ -20,6 +20,14 @@ struct BeeWorldOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, BeeWorldOptions& o) {
+  v("angular_frequency", o.angular_frequency, "how fast the nectar turns, in radians per step");
+  v("max_move", o.max_move, "the longest move, in circumferences, at most 0.5");
+  v("start", o.start, "position at the start");
+}
+
 /// n(y,t) for these options.
 double nectar(const BeeWorldOptions& options, double position, double time);
 

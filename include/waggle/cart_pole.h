@@ -31,6 +31,18 @@ struct CartPoleOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, CartPoleOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+  v("gravity", o.gravity, "how strongly things fall");
+  v("cart_mass", o.cart_mass, "of the cart");
+  v("pole_mass", o.pole_mass, "of the pole");
+  v("half_length", o.half_length, "of the pole, from its hinge to its middle");
+}
+
 struct CartPoleState {
   double position = 0.0;          ///< x
   double velocity = 0.0;          ///< ẋ

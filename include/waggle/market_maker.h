@@ -29,6 +29,18 @@ struct MarketMakerOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, MarketMakerOptions& o) {
+  v("control_cost", o.control_cost, "what a squared unit of drift costs");
+  v("inventory_cost", o.inventory_cost, "what a squared unit of inventory costs");
+  v("volatility", o.volatility, "standard deviation of the inventory's noise per unit of time");
+  v("profit_rate", o.profit_rate, "what is earned per unit of time");
+  v("time_step", o.time_step, "time between two steps");
+  v("timing", o.timing, "whether the inventory after or before a move is charged");
+  v("start", o.start, "inventory at the start");
+}
+
 class MarketMaker final : public Environment {
  public:
   explicit MarketMaker(const MarketMakerOptions& options = {});

@@ -27,6 +27,15 @@ struct MountainCarOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, MountainCarOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+  v("power", o.power, "acceleration by the full force of the engine");
+}
+
 struct MountainCarState {
   double position = 0.0;  ///< x
   double velocity = 0.0;  ///< v

@@ -26,6 +26,17 @@ struct PendulumOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, PendulumOptions& o) {
+  v("velocities", o.velocities, "show the velocities too, not only positions and angles");
+  describe(v, o.sensor);
+  v("episode_steps", o.episode_steps, "steps after which an episode is cut");
+  v("gravity", o.gravity, "how strongly things fall");
+  v("mass", o.mass, "of the rod");
+  v("length", o.length, "of the rod");
+}
+
 struct PendulumState {
   double angle = 0.0;             ///< θ, not wrapped; 0 is upright
   double angular_velocity = 0.0;  ///< θ̇

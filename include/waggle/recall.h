@@ -39,6 +39,16 @@ struct RecallOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, RecallOptions& o) {
+  v("answer", o.answer, "which symbol is asked for: that of some steps ago, or the first");
+  v("back", o.back, "how many steps ago; 0: the one on display");
+  v("symbols", o.symbols, "how many there are");
+  v("decks", o.decks, "of 13 cards of each symbol, shown in an episode");
+  describe(v, o.sensor);
+}
+
 class Recall final : public Environment {
  public:
   explicit Recall(const RecallOptions& options = {});

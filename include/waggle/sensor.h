@@ -17,6 +17,13 @@ struct SensorOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, SensorOptions& o) {
+  v("noise", o.noise, "standard deviation of what is added to every number seen");
+  v("delay", o.delay, "steps by which what is seen is late");
+}
+
 /// Reads a system's output through such a sensor. Before `delay` steps of an episode have passed
 /// it shows the first output.
 class Sensor {

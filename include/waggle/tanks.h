@@ -43,6 +43,24 @@ struct TanksOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, TanksOptions& o) {
+  v("outflow", o.outflow, "share of the first tank's level that runs off in a step");
+  v("drain", o.drain, "share of the second tank's level that runs off in a step");
+  v("pipe_delay", o.pipe_delay, "steps the water spends between the tanks");
+  v("disturbance", o.disturbance, "standard deviation of what a step adds to each level");
+  v("noise", o.noise, "standard deviation of what is added to the level seen");
+  v("first_cost", o.first_cost, "what a squared unit of the first level costs");
+  v("second_cost", o.second_cost, "what a squared unit of the second level costs");
+  v("pump_cost", o.pump_cost, "what a squared unit pumped costs");
+  v("valve_cost", o.valve_cost, "what a squared unit of the valve's flow costs");
+  v("max_pump", o.max_pump, "bound of what is pumped in a step");
+  v("max_valve", o.max_valve, "bound of the valve's flow in a step");
+  v("start_spread", o.start_spread, "standard deviation of the levels at the start");
+  v("episode_steps", o.episode_steps, "after which an episode is cut off; 0: never");
+}
+
 class Tanks final : public Environment {
  public:
   explicit Tanks(const TanksOptions& options = {});
