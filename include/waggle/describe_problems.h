@@ -7,8 +7,8 @@
 #include <waggle/theory/hidden_markov.h>
 #include <waggle/theory/mean_flow.h>
 
-/// The options of series, of exact solutions and of the theory, as describe.h has those of learners.
-/// An environment describes its own beside them, in its header.
+/// The options of series, of exact solutions and of the theory, as describe.h has those of
+/// learners. An environment describes its own beside them, in its header.
 namespace waggle {
 
 template <typename Visitor>
