@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 
 #include <waggle/describe.h>
+#include <waggle/environments.h>
+#include <waggle/sensor.h>
 
 #include "config.h"
 #include "expect_error.h"
