@@ -56,8 +56,19 @@ TEST_F(LogCli, SettingsAreChosenByTheLog) {
   expect_refused(learn + " --tune 0s -o " + model, "--tune 0s", "off");
   expect_refused(learn + " --tune abc -o " + model, "'abc'", "60s");
   expect_refused(learn + " --tune 0 -o " + model, "--tune 0", "at least 1");
-  expect_refused("learn bee-world " + learn_ + " --tune 9s -o " + model, "is an environment",
-                 "waggle simulate bee-world");
+}
+
+TEST_F(LogCli, WhatIsMissingIsAskedFor) {
+  write("own.csv", "speed,nectar,move\n1,2,3\n");
+  const std::string learn = "learn " + path("own.csv") + " -o " + path("m.safetensors");
+  expect_refused(learn, "--reward is required", "'speed', 'nectar' and 'move'");
+  expect_refused(learn + " --reward nectar", "--action is required",
+                 "'speed', 'nectar' and 'move'");
+  expect_refused("learn - -o " + path("m.safetensors"), "--reward is required", "of the log");
+  for (const std::string command : {"learn", "plan"}) {
+    expect_refused(command + " bee-world -o " + path("m"), "'bee-world' is an environment",
+                   "waggle simulate bee-world -o log.csv");
+  }
 }
 
 TEST_F(LogCli, WhatIsOddIsSaidAndTheStandardInputIsALog) {

@@ -24,7 +24,6 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "data/read_ahead.h"
-#include "environments.h"
 #include "files/atomic_file.h"
 #include "learning_figures.h"
 #include "log_columns_flags.h"
@@ -67,7 +66,7 @@ struct LearnCommand {
 };
 
 LogOptions LearnCommand::log_options(Index washout) const {
-  LogOptions options = columns.options();
+  LogOptions options = columns.options(logs);
   require(missing == "refuse" || missing == "hold", "--missing {}: must be refuse or hold",
           shown(missing));
   if (missing == "hold") options.missing = LogOptions::Missing::hold;
@@ -87,15 +86,6 @@ void add_names(const toml::table& table, std::vector<std::string>& names) {
 std::optional<TuneOptions> LearnCommand::tuning(const toml::table& given) const {
   std::optional<TuneOptions> options = tune_budget(tune);
   if (!options) return options;
-  for (const std::string& name : logs) {
-    const std::vector<std::string> environments = environment_names();
-    const bool is_environment =
-        std::find(environments.begin(), environments.end(), name) != environments.end();
-    require(!is_environment || std::filesystem::exists(name),
-            "--tune chooses settings by a log, and '{}' is an environment: waggle simulate {} -o "
-            "log.csv makes a log of it",
-            name, name);
-  }
   std::vector<std::string> names;
   add_names(given, names);
   if (given_preset->count() > 0 || given.contains("choose")) names.emplace_back("predictive");
@@ -280,8 +270,8 @@ void LearnCommand::run() {
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
-  const std::optional<TuneOptions> how_to_tune = tuning(given);
   const LogOptions how = log_options(options.value.washout_rows());
+  const std::optional<TuneOptions> how_to_tune = tuning(given);
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
     inputs.push_back(config.path());

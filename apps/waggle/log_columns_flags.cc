@@ -1,16 +1,47 @@
 #include "log_columns_flags.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include <waggle/environments.h>
+
 #include "core/check.h"
+#include "core/text.h"
+#include "logs/log_columns.h"
 #include "option_flags.h"
 
 namespace waggle::app {
+
+namespace {
+
+void require_logs(const std::vector<std::string>& logs) {
+  const std::vector<std::string> environments = environment_names();
+  for (const std::string& name : logs) {
+    const bool is_environment =
+        std::find(environments.begin(), environments.end(), name) != environments.end();
+    require(!is_environment || std::filesystem::exists(name),
+            "'{}' is an environment, not a log: waggle simulate {} -o log.csv makes a log of it",
+            name, name);
+  }
+}
+
+/// Throws Error for a flag that names columns and was not given.
+void require_given(bool given, const char* flag, const std::vector<std::string>& logs) {
+  if (given) return;
+  const std::filesystem::path first = expand_patterns(logs).front();
+  require(first != "-", "{} is required: a column of the log", flag);
+  throw Error(fmt::format("{} is required: a column of '{}', which has {}", flag, first.string(),
+                          listed(open_table(first)->columns())));
+}
+
+}  // namespace
 
 void LogColumnsFlags::add(CLI::App& command) {
   const auto list = [&](const char* name, auto& to, const char* help) {
     return take_list(command.add_option(name, to, help))->delimiter(',');
   };
-  command.add_option("--reward", reward, "column of the reward")->required();
-  list("--action", actions, "column of the action, or several: a,b")->required();
+  command.add_option("--reward", reward, "column of the reward; required");
+  list("--action", actions, "column of the action, or several: a,b; required");
   list("--observe", observe, "columns observed: a,b. Not given: all that are nothing else");
   list("--labelled", labelled, "columns observed whose numbers are labels; text always is");
   list("--ignore", ignore, "columns to leave out: a,b");
@@ -26,7 +57,10 @@ void LogColumnsFlags::add(CLI::App& command) {
   reading.add(command);
 }
 
-LogOptions LogColumnsFlags::options() const {
+LogOptions LogColumnsFlags::options(const std::vector<std::string>& logs) const {
+  require_logs(logs);
+  require_given(!reward.empty(), "--reward", logs);
+  require_given(!actions.empty(), "--action", logs);
   require(!(discrete && continuous), "--discrete and --continuous exclude each other");
   require(!(observe_nothing && !observe.empty()),
           "--observe and --observe-nothing exclude each other");

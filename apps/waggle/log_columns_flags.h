@@ -28,8 +28,9 @@ struct LogColumnsFlags {
   LogFlags reading;
 
   void add(CLI::App& command);
-  /// Throws Error, naming the flag, for what excludes each other.
-  LogOptions options() const;
+  /// Throws Error, naming the flag, for what excludes each other or is missing, with the columns
+  /// there are; and for an environment in place of a log.
+  LogOptions options(const std::vector<std::string>& logs) const;
 };
 
 }  // namespace waggle::app

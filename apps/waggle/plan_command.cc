@@ -103,7 +103,7 @@ void PlanCommand::run() {
   require(overlap >= 0, "--overlap {}: must not be negative", overlap);
   require(overlap == 0 || continued, "--overlap {}: is for parts that go on; give --continued",
           overlap);
-  const LogOptions how = columns.options();
+  const LogOptions how = columns.options(logs);
   std::vector<fs::path> inputs = expand_patterns(logs);
   ShardCuts cuts{.parts = {}, .continued = continued};
   if (overlap > 0) cuts.overlap = overlap;
