@@ -44,7 +44,7 @@ AcrobotState along(const AcrobotState& state, double time, const AcrobotState& s
           .elbow_velocity = state.elbow_velocity + time * slope.elbow_velocity};
 }
 
-double wrapped(double angle) {
+double wrapped_joint(double angle) {
   return std::abs(angle) <= std::numbers::pi ? angle
                                              : std::remainder(angle, 2.0 * std::numbers::pi);
 }
@@ -64,8 +64,8 @@ AcrobotState moved(const AcrobotState& state, double torque) {
   const AcrobotState k4 = derivative(along(state, kAcrobotTimeStep, k3), torque);
   const AcrobotState sum = along(along(along(k1, 2.0, k2), 2.0, k3), 1.0, k4);
   AcrobotState next = along(state, kAcrobotTimeStep / 6.0, sum);
-  next.shoulder = wrapped(next.shoulder);
-  next.elbow = wrapped(next.elbow);
+  next.shoulder = wrapped_joint(next.shoulder);
+  next.elbow = wrapped_joint(next.elbow);
   next.shoulder_velocity =
       std::clamp(next.shoulder_velocity, -kAcrobotShoulderSpeed, kAcrobotShoulderSpeed);
   next.elbow_velocity = std::clamp(next.elbow_velocity, -kAcrobotElbowSpeed, kAcrobotElbowSpeed);

@@ -9,7 +9,7 @@ namespace waggle {
 
 namespace {
 
-double clipped(double force) { return std::clamp(force, -1.0, 1.0); }
+double clipped_force(double force) { return std::clamp(force, -1.0, 1.0); }
 
 }  // namespace
 
@@ -21,8 +21,8 @@ void MountainCarOptions::validate() const {
 
 MountainCarState moved(const MountainCarOptions& options, const MountainCarState& state,
                        double force) {
-  double velocity =
-      state.velocity + (clipped(force) * options.power - 0.0025 * std::cos(3.0 * state.position));
+  double velocity = state.velocity + (clipped_force(force) * options.power -
+                                      0.0025 * std::cos(3.0 * state.position));
   velocity = std::clamp(velocity, -kMountainCarSpeed, kMountainCarSpeed);
   const double position = std::clamp(state.position + velocity, kMountainCarWall, kMountainCarEnd);
   if (position == kMountainCarWall && velocity < 0.0) velocity = 0.0;
@@ -60,7 +60,7 @@ void MountainCar::reset(Draws& draws, Percept& percept) {
 
 void MountainCar::step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& draws,
                        Percept& percept) {
-  const double force = clipped(action[0]);
+  const double force = clipped_force(action[0]);
   state_ = moved(options_, state_, force);
   ++steps_;
   percept.terminated = is_over(state_);

@@ -11,13 +11,15 @@ namespace waggle {
 namespace {
 
 /// The angle in [−π, π).
-double wrapped(double angle) {
+double wrapped_angle(double angle) {
   constexpr double kTurn = 2.0 * std::numbers::pi;
   const double shifted = std::fmod(angle + std::numbers::pi, kTurn);
   return (shifted < 0.0 ? shifted + kTurn : shifted) - std::numbers::pi;
 }
 
-double clipped(double torque) { return std::clamp(torque, -kPendulumTorque, kPendulumTorque); }
+double clipped_torque(double torque) {
+  return std::clamp(torque, -kPendulumTorque, kPendulumTorque);
+}
 
 }  // namespace
 
@@ -30,16 +32,17 @@ void PendulumOptions::validate() const {
 }
 
 PendulumState moved(const PendulumOptions& options, const PendulumState& state, double torque) {
-  const double turning = 3.0 * options.gravity / (2.0 * options.length) * std::sin(state.angle) +
-                         3.0 / (options.mass * (options.length * options.length)) * clipped(torque);
+  const double turning =
+      3.0 * options.gravity / (2.0 * options.length) * std::sin(state.angle) +
+      3.0 / (options.mass * (options.length * options.length)) * clipped_torque(torque);
   const double velocity = std::clamp(state.angular_velocity + turning * kPendulumTimeStep,
                                      -kPendulumSpeed, kPendulumSpeed);
   return {.angle = state.angle + velocity * kPendulumTimeStep, .angular_velocity = velocity};
 }
 
 double pendulum_reward(const PendulumState& state, double torque) {
-  const double angle = wrapped(state.angle);
-  const double applied = clipped(torque);
+  const double angle = wrapped_angle(state.angle);
+  const double applied = clipped_torque(torque);
   return -(angle * angle + 0.1 * (state.angular_velocity * state.angular_velocity) +
            0.001 * (applied * applied));
 }

@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;  // rows handled together
+constexpr Index kConfidenceBlock = 256;  // rows handled together
 // That stand for all of a covariance. With a few dozen, an action that is little known is told from
 // one that is well known too coarsely for a controller that is to do as was logged.
 constexpr Index kDirections = 256;
@@ -43,11 +43,11 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
   }
   system_.setZero(n, n);
   gram_.setZero(n, n);
-  states_.resize(model.controller.reservoir->units(), kBlock);
-  nexts_.resize(states_.rows(), kBlock);
-  features_.resize(n, kBlock);
-  differences_.resize(n, kBlock);
-  terminated_.resize(kBlock);
+  states_.resize(model.controller.reservoir->units(), kConfidenceBlock);
+  nexts_.resize(states_.rows(), kConfidenceBlock);
+  features_.resize(n, kConfidenceBlock);
+  differences_.resize(n, kConfidenceBlock);
+  terminated_.resize(kConfidenceBlock);
 }
 
 void DeviationSums::add(const StateBlock& block) {
@@ -76,7 +76,7 @@ void DeviationSums::add(const Eigen::Ref<const VectorXd>& state,
   states_.col(held_) = state;
   nexts_.col(held_) = next;
   terminated_[static_cast<std::size_t>(held_)] = terminated;
-  if (++held_ == kBlock) flush();
+  if (++held_ == kConfidenceBlock) flush();
 }
 
 void DeviationSums::flush() {

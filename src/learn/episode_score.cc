@@ -24,7 +24,7 @@ void EpisodeScoreOptions::validate() const {
 
 namespace {
 
-constexpr Index kChunk = 64;  // rows between two looks at whether to end
+constexpr Index kStepsBetweenLooks = 64;  // rows between two looks at whether to end
 
 /// The standard error of Σ sums / Σ weights over independent episodes: of a mean if all weights are
 /// one, and of a mean per step if they are lengths, which may differ.
@@ -139,8 +139,8 @@ EpisodeScore score_episodes(Environment& environment, Policy& policy,
   Simulation simulation(environment, options.seed, options.max_steps + 1);
   Episodes episodes(options, options.episodes);
   while (!result.diverged && !episodes.done()) {
-    const Rollout part =
-        simulation.run(policy, {.steps = kChunk, .divergence_limit = options.divergence_limit});
+    const Rollout part = simulation.run(
+        policy, {.steps = kStepsBetweenLooks, .divergence_limit = options.divergence_limit});
     // Where the system was lost, the last row ends no episode.
     const Index last = part.trajectory.steps() - 1;
     for (Index k = 0; k <= last; ++k) {
@@ -177,7 +177,8 @@ EpisodeScore score_episodes(EnvironmentCopies& environment, PolicyGroup& policie
     while (!result.diverged &&
            !all([](const Episodes& own) { return own.done() || own.waits(); })) {
       const GroupRollout part = simulation.run(
-          policies, {.steps = kChunk * copies, .divergence_limit = options.divergence_limit});
+          policies,
+          {.steps = kStepsBetweenLooks * copies, .divergence_limit = options.divergence_limit});
       Index count = 0;
       for (std::size_t i = 0; i < episodes.size(); ++i) {
         const Trajectory& rows = part.trajectories[i];

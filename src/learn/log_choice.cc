@@ -19,9 +19,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kMostNumbers = 10'000'000;  // of these rows
-constexpr Index kFewestRows = 300;
-constexpr Index kChunk = 4096;
+constexpr Index kMostChoiceNumbers = 10'000'000;  // of these rows
+constexpr Index kFewestChoiceRows = 300;
+constexpr Index kChoiceChunk = 4096;
 
 /// The first rows of a log.
 Trajectory first_rows(TrajectorySource& log) {
@@ -29,8 +29,8 @@ Trajectory first_rows(TrajectorySource& log) {
   Trajectory chunk(1, 0);
   if (!log.next(chunk)) return chunk;
   Trajectory rows(chunk.action_size(), chunk.observation_size());
-  const Index most = std::min(kMostChoiceRows,
-                              kMostNumbers / (1 + chunk.action_size() + chunk.observation_size()));
+  const Index most = std::min(
+      kMostChoiceRows, kMostChoiceNumbers / (1 + chunk.action_size() + chunk.observation_size()));
   do {
     rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
   } while (rows.steps() < most && log.next(chunk));
@@ -40,7 +40,7 @@ Trajectory first_rows(TrajectorySource& log) {
 /// Where the rows to judge by begin: after two thirds, and with an episode if one begins there.
 Index first_judged(const Trajectory& rows) {
   const Index two_thirds = 2 * rows.steps() / 3;
-  for (Index k = two_thirds; k + kFewestRows / 3 < rows.steps(); ++k) {
+  for (Index k = two_thirds; k + kFewestChoiceRows / 3 < rows.steps(); ++k) {
     if (rows.end(k - 1) != EpisodeEnd::none) return k;
   }
   return two_thirds;
@@ -80,7 +80,7 @@ double unexplained(const Model& model, TrajectorySource& rows) {
 std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectorySource& log,
                                         const FitOptions& options, const LearnWith& given) {
   const Trajectory all = first_rows(log);
-  if (all.steps() < kFewestRows) return std::nullopt;
+  if (all.steps() < kFewestChoiceRows) return std::nullopt;
   const Index split = first_judged(all);
   Trajectory known(all.action_size(), all.observation_size());
   Trajectory held_out = known;
@@ -98,10 +98,10 @@ std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectoryS
   };
   const auto unexplained_with = [&](const FitOptions& tried) {
     try {
-      TrajectoryChunks source(known, kChunk, log.cut_out());
+      TrajectoryChunks source(known, kChoiceChunk, log.cut_out());
       const Learnt learnt = learn_from_log(spec, source, tried, with);
       if (stopped) throw Stopped();
-      TrajectoryChunks judged(held_out, kChunk);
+      TrajectoryChunks judged(held_out, kChoiceChunk);
       return unexplained(learnt, judged);
     } catch (const Stopped&) {
       throw;

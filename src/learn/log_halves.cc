@@ -10,7 +10,7 @@ using Eigen::Index;
 
 namespace {
 
-constexpr Index kFewestRows = 600;
+constexpr Index kFewestHalvedRows = 600;
 constexpr Index kFewestEpisodes = 20;
 
 /// The middle, or the end of an episode within a tenth of the rows from it.
@@ -42,14 +42,14 @@ std::string too_few_for_halves(const Trajectory& rows) {
   for (Index k = 0; k < rows.steps(); ++k) {
     terminates = terminates || rows.end(k) == EpisodeEnd::terminated;
   }
-  if (terminates && (rows.steps() < kFewestRows || episodes < kFewestEpisodes)) {
+  if (terminates && (rows.steps() < kFewestHalvedRows || episodes < kFewestEpisodes)) {
     return fmt::format(
         "{} rows of {} episodes are too few to try settings on: at least {} and {} are needed",
-        rows.steps(), episodes, kFewestRows, kFewestEpisodes);
+        rows.steps(), episodes, kFewestHalvedRows, kFewestEpisodes);
   }
-  if (rows.steps() < kFewestRows) {
+  if (rows.steps() < kFewestHalvedRows) {
     return fmt::format("{} rows are too few to try settings on: at least {} are needed",
-                       rows.steps(), kFewestRows);
+                       rows.steps(), kFewestHalvedRows);
   }
   return "";
 }

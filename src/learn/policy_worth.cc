@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kGroups = 10;
 constexpr Index kFewestGroups = 5;  // with rows, or there is no interval
-constexpr Index kBlock = 100;       // rows added together
+constexpr Index kWorthBlock = 100;  // rows added together
 constexpr Index kSample = 1024;
 constexpr double kFamiliar = 0.99;   // of the log's own steps
 constexpr Index kMostChannels = 12;  // that are multiplied with each other
@@ -102,15 +102,16 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
                  fmt::format("estimating what a policy over {} features is worth", n));
   const Part part{TdMoments(n, discount_), VectorXd::Zero(n), VectorXd::Zero(n)};
   groups_.assign(kGroups, Group{part, part});
-  states_ = nexts_ = greedy_nexts_ = MatrixXd(reservoir.units(), kBlock);
-  state_products_ = next_products_ = greedy_products_ = MatrixXd::Zero(products_.size(), kBlock);
+  states_ = nexts_ = greedy_nexts_ = MatrixXd(reservoir.units(), kWorthBlock);
+  state_products_ = next_products_ = greedy_products_ =
+      MatrixXd::Zero(products_.size(), kWorthBlock);
   before_ = VectorXd::Zero(products_.size());
   input_.resize(model.controller.layout.size());
-  mapped_.resize(all, kBlock);
-  features_ = next_features_ = greedy_features_ = MatrixXd(n, kBlock);
-  rewards_.resize(kBlock);
-  terminated_.resize(kBlock);
-  starts_.resize(kBlock);
+  mapped_.resize(all, kWorthBlock);
+  features_ = next_features_ = greedy_features_ = MatrixXd(n, kWorthBlock);
+  rewards_.resize(kWorthBlock);
+  terminated_.resize(kWorthBlock);
+  starts_.resize(kWorthBlock);
   logged_sample_ = greedy_sample_ = MatrixXd(n, kSample);
 }
 
@@ -128,7 +129,7 @@ void WorthEstimate::add(const Transition& transition, const Transition::Greedy& 
   // An episode belongs to one group, unless it is so long that its parts hardly know of each other.
   const Index unit = episodes_ + transition.in_episode / stretch_;
   const std::size_t group = static_cast<std::size_t>(unit) % kGroups;
-  if (group != group_ || held_ == kBlock) flush();
+  if (group != group_ || held_ == kWorthBlock) flush();
   group_ = group;
   const auto at = static_cast<std::size_t>(held_);
   states_.col(held_) = transition.state;

@@ -17,9 +17,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr std::uint64_t kTrialStream = 1'000'002;  // beyond those of fits
-constexpr double kWorthForeseeing = 0.02;          // of what was not foreseen, …
-constexpr double kLeastForeseen = 0.005;           // … and of the variance of a number seen
+constexpr std::uint64_t kStepTrialStream = 1'000'002;  // beyond those of fits
+constexpr double kWorthForeseeing = 0.02;              // of what was not foreseen, …
+constexpr double kLeastForeseen = 0.005;               // … and of the variance of a number seen
 
 // Where nearly all rewards are the best there is, all that counts is to go on, and the value is the
 // same wherever that is possible: nothing says how near the edge one is. What happened does.
@@ -167,7 +167,7 @@ PredictiveHead PredictiveSteps::trial_head(MatrixXd first) const {
   PredictiveHead head;
   head.first = std::move(first);
   head.dynamics = draw_features(options_.predictive->dynamics, head.first.rows(), 1.0,
-                                options_.reservoir.seed, kTrialStream);
+                                options_.reservoir.seed, kStepTrialStream);
   return head;
 }
 

@@ -15,11 +15,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;            // steps driven and fitted together
+constexpr Index kSupervisedBlock = 256;  // steps driven and fitted together
 constexpr double kRunAway = 100.0;       // times the range of the data
 constexpr double kLargestState = 1e100;  // its square is still finite
 
-void require_finite(const char* what, const Ref<const MatrixXd>& matrix) {
+void require_finite_steps(const char* what, const Ref<const MatrixXd>& matrix) {
   const Entry bad = first_non_finite(matrix);
   require(bad.row < 0, "{} {} at step {} is not finite", what, bad.row, bad.column);
 }
@@ -66,10 +66,10 @@ Score to_score(const VectorXd& nrmse) {
 template <typename Visit>
 void for_each_feature_block(const ReservoirSystem& reservoir, const Ref<const MatrixXd>& inputs,
                             VectorXd& state, Visit visit) {
-  MatrixXd states(reservoir.units(), kBlock + 1);
-  MatrixXd features(reservoir.features(), kBlock);
-  for (Index first = 0; first < inputs.cols(); first += kBlock) {
-    const Index count = std::min(kBlock, inputs.cols() - first);
+  MatrixXd states(reservoir.units(), kSupervisedBlock + 1);
+  MatrixXd features(reservoir.features(), kSupervisedBlock);
+  for (Index first = 0; first < inputs.cols(); first += kSupervisedBlock) {
+    const Index count = std::min(kSupervisedBlock, inputs.cols() - first);
     states.col(0) = state;
     reservoir.drive(inputs.middleCols(first, count), states.leftCols(count + 1));
     reservoir.map_features(states.middleCols(1, count), features.leftCols(count));
@@ -91,8 +91,8 @@ Score score(const Ref<const MatrixXd>& predictions, const Ref<const MatrixXd>& t
           "predictions are {} × {} and targets {} × {}: must be the same", predictions.rows(),
           predictions.cols(), targets.rows(), targets.cols());
   require(targets.size() > 0, "score: there is nothing to score");
-  require_finite("prediction", predictions);
-  require_finite("target", targets);
+  require_finite_steps("prediction", predictions);
+  require_finite_steps("target", targets);
   const InputScaling scaling = measure_targets(targets);
   const VectorXd rmse =
       ((predictions - targets).rowwise().squaredNorm() / static_cast<double>(targets.cols()))
@@ -144,8 +144,8 @@ Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
           "{} steps of {} inputs and {} of {} targets: there must be as many, and a target",
           inputs.cols(), inputs.rows(), targets.cols(), targets.rows());
   const Index fitted = fitted_steps(ends, inputs.cols(), options.washout);
-  require_finite("input", inputs);
-  require_finite("target", targets);
+  require_finite_steps("input", inputs);
+  require_finite_steps("target", targets);
 
   const InputScaling measured =
       measure_targets(after_washout(targets, ends, options.washout, fitted));
@@ -209,7 +209,7 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
                           const std::vector<Index>& ends, const SupervisedOptions& options) {
   options.validate();
   require(inputs.rows() >= 1 && inputs.cols() >= 1, "fit_supervised: there is no input");
-  require_finite("input", inputs);
+  require_finite_steps("input", inputs);
   const InputScaling scaling =
       options.standardise_inputs ? measure_scaling(inputs) : InputScaling::none(inputs.rows());
   SupervisedOptions drawn = options;
@@ -226,7 +226,7 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
 
 MatrixXd predict(const Supervised& model, const Ref<const MatrixXd>& inputs, VectorXd& state) {
   require_state(model, state);
-  require_finite("input", inputs);
+  require_finite_steps("input", inputs);
   MatrixXd predictions(model.weights.cols(), inputs.cols());
   for_each_feature_block(*model.reservoir, inputs, state,
                          [&](Index first, const Ref<const MatrixXd>& features) {

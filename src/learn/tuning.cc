@@ -24,8 +24,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kMostRows = 10'000;
-constexpr Index kChunk = 4096;
+constexpr Index kMostTunedRows = 10'000;
+constexpr Index kTuningChunk = 4096;
 constexpr double kLevel = 0.9;
 // Of what was learnt without pessimism. On logs of π_0 of the paper's two problems, with and
 // without a hole in the actions, it is 5 to 11; where actions hardly vary, from 28 to millions.
@@ -81,7 +81,7 @@ class Tuner {
   }
 
   TuneResult run(TrajectorySource& log) {
-    const Trajectory rows = first_rows(log, kMostRows);
+    const Trajectory rows = first_rows(log, kMostTunedRows);
     result_.rows = rows.steps();
     cut_out_ = log.cut_out().value_or(rows.episodes() == 1 &&
                                       rows.end(rows.steps() - 1) == EpisodeEnd::none);
@@ -156,7 +156,7 @@ class Tuner {
   }
 
   Learnt learn_half(std::size_t i, const FitOptions& options, const ProgressCallback& progress) {
-    TrajectoryChunks source(halves_[i]->rows, kChunk, cut_out_);
+    TrajectoryChunks source(halves_[i]->rows, kTuningChunk, cut_out_);
     return unless_stopped(
         [&] { return learn_from_log(spec_, source, options, {.progress = progress}); });
   }
@@ -186,7 +186,7 @@ class Tuner {
     MatrixXd actions = other.rows.actions();
     ActionSearch search(learnt.controller);
     VectorXd state = VectorXd::Zero(learnt.controller.reservoir->units());
-    TrajectoryChunks source(other.rows, kChunk, cut_out_);
+    TrajectoryChunks source(other.rows, kTuningChunk, cut_out_);
     for_each_transition(search, source, Random(options.reservoir.seed), Purpose::policy, state,
                         [&](Transition& transition) {
                           if (transition.row % 256 == 0) progress({});

@@ -18,9 +18,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kStretch = 128;            // rows looked at one after the other
-constexpr Index kMostNumbers = 4'000'000;  // of features that are kept
-constexpr Index kMostRows = 8192;
+constexpr Index kStretch = 128;                 // rows looked at one after the other
+constexpr Index kMostUsualNumbers = 4'000'000;  // of features that are kept
+constexpr Index kMostUsualRows = 8192;
 constexpr Index kMostForecastRows = 4096;                 // that forecasts are learnt from …
 constexpr Index kLeastForecastRows = 50;                  // … and half of the fewest
 constexpr double kForecastRidges[] = {1e-4, 1e-3, 1e-2};  // of the mean squared feature
@@ -133,7 +133,7 @@ UsualMeasure::UsualMeasure(const Model& model, const Place& place)
       rows_(model.controller),
       greedy_(model.controller),
       place_(place),
-      limit_(std::min(std::clamp(kMostNumbers / model.fitted_size(), kStretch, kMostRows),
+      limit_(std::min(std::clamp(kMostUsualNumbers / model.fitted_size(), kStretch, kMostUsualRows),
                       place.rows)) {
   features_.resize(model.fitted_size(), 0);
   seen_.resize(1 + model.environment.observation_size(), 0);
@@ -144,7 +144,7 @@ UsualMeasure::~UsualMeasure() = default;
 void UsualMeasure::add(const StateBlock& block) {
   runs_->add(block);
   const Index washout = std::max<Index>(1, model_.options.value.washout_rows());
-  const Index most = std::clamp(kMostNumbers / model_.fitted_size(), kStretch, kMostRows);
+  const Index most = std::clamp(kMostUsualNumbers / model_.fitted_size(), kStretch, kMostUsualRows);
   const Index stretches = most / kStretch;
   const Index stride = (place_.rows / kStretch + stretches) / stretches;
   Index room = limit_ - kept_;

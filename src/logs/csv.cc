@@ -21,8 +21,8 @@ namespace waggle {
 
 namespace {
 
-constexpr std::size_t kBuffer = std::size_t{1} << 20;  // a row must fit in it, unless
-constexpr std::size_t kBytesPerCell = 64;              // there are so many columns that it may not
+constexpr std::size_t kCsvBuffer = std::size_t{1} << 20;  // a row must fit in it, unless
+constexpr std::size_t kBytesPerCell = 64;  // there are so many columns that it may not
 constexpr std::size_t kHeaderLimit = std::size_t{1} << 26;
 constexpr std::size_t kSampledLines = 20;  // by which the separator is found
 
@@ -191,7 +191,7 @@ class CsvTable final : public Table {
             "'{}': the header is the one name {}; columns must be separated by commas, semicolons "
             "or tabs",
             path, shown(columns_[0]));
-    row_limit_ = std::max(kBuffer, kBytesPerCell * columns_.size());
+    row_limit_ = std::max(kCsvBuffer, kBytesPerCell * columns_.size());
   }
 
   void set_separator(char separator) {
@@ -231,7 +231,7 @@ class CsvTable final : public Table {
 
   void grow() {
     const auto left = static_cast<std::size_t>(end_ - begin_);
-    const std::size_t capacity = capacity_ == 0 ? kBuffer : std::min(2 * capacity_, row_limit_);
+    const std::size_t capacity = capacity_ == 0 ? kCsvBuffer : std::min(2 * capacity_, row_limit_);
     std::unique_ptr<char[]> larger(new char[capacity + 1]);
     if (left > 0) std::memcpy(larger.get(), begin_, left);
     buffer_ = std::move(larger);

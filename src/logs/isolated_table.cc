@@ -21,7 +21,7 @@ namespace waggle {
 
 namespace {
 
-constexpr std::size_t kBuffer = std::size_t{1} << 16;
+constexpr std::size_t kPipeBuffer = std::size_t{1} << 16;
 
 /// What the other process says; strings and numbers follow.
 enum class Message : char { columns = 'C', row = 'R', done = 'D', error = 'E', failure = 'F' };
@@ -37,7 +37,7 @@ class PipeWriter {
   template <typename T>
   void put(const T& value) {
     buffer_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    if (buffer_.size() >= kBuffer) flush();
+    if (buffer_.size() >= kPipeBuffer) flush();
   }
   void put_text(std::string_view text) {
     put(text.size());
@@ -135,7 +135,7 @@ class Child {
     return value;
   }
   std::string get_text() {
-    std::string text(std::min<std::size_t>(get<std::size_t>(), kBuffer), '\0');
+    std::string text(std::min<std::size_t>(get<std::size_t>(), kPipeBuffer), '\0');
     take(text.data(), text.size());
     return text;
   }
@@ -177,7 +177,7 @@ class Child {
   int patience_;
   pid_t process_ = -1;
   int descriptor_ = -1;
-  std::vector<char> buffer_ = std::vector<char>(kBuffer);
+  std::vector<char> buffer_ = std::vector<char>(kPipeBuffer);
   std::size_t begin_ = 0, end_ = 0;
 };
 

@@ -28,17 +28,6 @@ namespace {
 constexpr Index kChunkNumbers = Index{1} << 20;  // 8 MiB, however wide the rows
 const std::filesystem::path kStandardInput = "standard input";
 
-struct Row {
-  double reward = 0.0;
-  VectorXd action;
-  VectorXd observation;
-  EpisodeEnd end = EpisodeEnd::none;
-  bool starts = false;  // an episode, though the row before may not say that it ended one
-  bool begins = false;  // an episode, for whichever reason
-  bool cut = false;     // out of a process that was running before it
-  bool added = false;   // to hold the last reward of an episode
-};
-
 /// The files of a log; "-" is the standard input.
 std::vector<std::filesystem::path> find_files(const std::vector<std::string>& names) {
   std::vector<std::filesystem::path> files = expand_patterns(names);
@@ -64,6 +53,17 @@ std::function<std::unique_ptr<Table>(const std::filesystem::path&)> file_opener(
 
 /// Reads rows of consecutive files one ahead, since the next row tells whether an episode ended.
 class Log::Reader {
+  struct Row {
+    double reward = 0.0;
+    VectorXd action;
+    VectorXd observation;
+    EpisodeEnd end = EpisodeEnd::none;
+    bool starts = false;  // an episode, though the row before may not say that it ended one
+    bool begins = false;  // an episode, for whichever reason
+    bool cut = false;     // out of a process that was running before it
+    bool added = false;   // to hold the last reward of an episode
+  };
+
  public:
   using Open = std::function<std::unique_ptr<Table>(const std::filesystem::path&)>;
 

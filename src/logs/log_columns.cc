@@ -94,8 +94,6 @@ FlagNames find_flags(const LogOptions& options, const ColumnIndex& index) {
       flag_name(options.truncated, usual.truncated, {"timeouts", "truncations"}, index, named)};
 }
 
-constexpr std::string_view kMissing = "missing";
-
 /// Adds an observation that was named: a column, or one of the labels of a column.
 void add_observation(const std::string& name, const ColumnIndex& index, LogNames& names) {
   std::string column = name, label;

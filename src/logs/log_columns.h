@@ -15,6 +15,9 @@ namespace waggle {
 /// The files that paths and patterns stand for, in order. Throws Error if there is none.
 std::vector<std::filesystem::path> expand_patterns(const std::vector<std::string>& files);
 
+/// The label of an observation that is missing.
+constexpr const char* kMissing = "missing";
+
 /// What the columns of all files of a log are called.
 struct LogNames {
   std::vector<std::string> actions;

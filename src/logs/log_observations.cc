@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "logs/csv.h"
 #include "logs/log_clock.h"
+#include "logs/log_columns.h"
 
 namespace waggle {
 
@@ -19,7 +20,6 @@ namespace {
 using CellKind = Table::Cell::Kind;
 
 constexpr std::size_t kLabelLimit = 64;
-const std::string kMissing = "missing";
 
 /// Numbers by what they are, then texts.
 bool before(const std::string& a, const std::string& b) {

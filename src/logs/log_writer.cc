@@ -15,7 +15,7 @@ using Eigen::Index;
 
 namespace {
 
-constexpr std::size_t kBuffer = std::size_t{1} << 16;
+constexpr std::size_t kWriteBuffer = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ class LogWriter::File {
     for (Index k = 0; k < chunk.steps(); ++k) {
       write_row(chunk, k);
       ++row_;
-      if (buffer_.size() >= kBuffer) flush();
+      if (buffer_.size() >= kWriteBuffer) flush();
     }
   }
 

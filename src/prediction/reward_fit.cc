@@ -19,7 +19,7 @@ constexpr double kNoHarm = 1e-3;       // of what is left by the state
 constexpr double kRidge = 1e-4;        // of functions of u
 constexpr double kMemoryRidge = 1e-2;  // of the memory
 constexpr Index kKnots = 5;
-constexpr Index kFoldRows = 128;
+constexpr Index kRewardFoldRows = 128;
 constexpr Index kMostChoices = 64;  // a system of equations for each
 
 MatrixXd ridge_system(MatrixXd gram, double ridge) {
@@ -45,7 +45,7 @@ class Regression {
  public:
   Regression(const MatrixXd& x, const VectorXd& y, const std::vector<Index>& rows) : x_(x), y_(y) {
     for (Index i = 0; i < y.size(); ++i) {
-      members_[(rows[static_cast<std::size_t>(i)] / kFoldRows) % 2].push_back(i);
+      members_[(rows[static_cast<std::size_t>(i)] / kRewardFoldRows) % 2].push_back(i);
     }
     for (int half = 0; half < 2; ++half) {
       const MatrixXd part = x(Eigen::all, members_[half]);
@@ -160,7 +160,7 @@ void RewardSums::add(const RememberedRows& window, const std::vector<PredictiveH
       for (Index i = 0; i < window.count; ++i) {
         if (window.following[static_cast<std::size_t>(i)] > 0 &&
             window.channels(static_cast<Index>(c), i) > 0.5 &&
-            ((window.first + i) / kFoldRows) % 2 == half) {
+            ((window.first + i) / kRewardFoldRows) % 2 == half) {
           members.push_back(i);
         }
       }

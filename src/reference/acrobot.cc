@@ -14,13 +14,12 @@ namespace waggle::reference {
 
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-constexpr std::array<double, 3> kTorques = {-1.0, 0.0, 1.0};
+constexpr std::array<double, 3> kJointTorques = {-1.0, 0.0, 1.0};
 // What a grid need cover: a swing that just reaches the line is not faster.
 constexpr double kShoulderSpeed = 6.0;
 constexpr double kElbowSpeed = 10.0;
 constexpr int kSweeps = 500;
-constexpr float kTolerance = 1e-3F;  // steps
+constexpr float kStepTolerance = 1e-3F;  // steps
 
 /// About how many steps it takes from a state, by value iteration on a grid of its four numbers,
 /// linear between its points and constant beyond them.
@@ -30,22 +29,22 @@ class StepsToGo {
     const std::int32_t states = angles * angles * velocities * velocities;
     steps_.assign(static_cast<std::size_t>(states), 0.0F);
     std::vector<Move> moves;
-    moves.reserve(kTorques.size() * steps_.size());
+    moves.reserve(kJointTorques.size() * steps_.size());
     for (std::int32_t i = 0; i < states; ++i) {
-      for (const double torque : kTorques) {
+      for (const double torque : kJointTorques) {
         const AcrobotState next = moved(state_at(i), torque);
         moves.push_back({place_of(next), is_over(next)});
       }
     }
     // There and back again, since what changes spreads in either direction.
     float change = 1.0F;
-    for (int sweep = 0; sweep < kSweeps && change > kTolerance; ++sweep) {
+    for (int sweep = 0; sweep < kSweeps && change > kStepTolerance; ++sweep) {
       change = 0.0F;
       for (std::int32_t k = 0; k < states; ++k) {
         const std::int32_t i = sweep % 2 == 0 ? k : states - 1 - k;
         float best = HUGE_VALF;
-        for (std::size_t a = 0; a < kTorques.size(); ++a) {
-          const Move& move = moves[kTorques.size() * static_cast<std::size_t>(i) + a];
+        for (std::size_t a = 0; a < kJointTorques.size(); ++a) {
+          const Move& move = moves[kJointTorques.size() * static_cast<std::size_t>(i) + a];
           best = std::min(best, move.over ? 0.0F : 1.0F + at(move.place));
         }
         float& steps = steps_[static_cast<std::size_t>(i)];
@@ -68,7 +67,7 @@ class StepsToGo {
   };
 
   AcrobotState state_at(std::int32_t i) const {
-    const auto angle = [&](std::int32_t k) { return kPi * (2.0 * k / angles_ - 1.0); };
+    const auto angle = [&](std::int32_t k) { return std::numbers::pi * (2.0 * k / angles_ - 1.0); };
     const auto speed = [&](std::int32_t k) { return 2.0 * k / (velocities_ - 1) - 1.0; };
     const std::int32_t turning = i % (velocities_ * velocities_);
     const std::int32_t turned = i / (velocities_ * velocities_);
@@ -84,7 +83,9 @@ class StepsToGo {
       place.below[i] = std::min(static_cast<std::int32_t>(cell), last);
       place.part[i] = static_cast<float>(cell - place.below[i]);
     };
-    const auto circle = [&](double angle) { return (angle / kPi + 1.0) / 2.0 * angles_; };
+    const auto circle = [&](double angle) {
+      return (angle / std::numbers::pi + 1.0) / 2.0 * angles_;
+    };
     const auto line = [&](double speed, double limit) {
       return (std::clamp(speed / limit, -1.0, 1.0) + 1.0) / 2.0 * (velocities_ - 1);
     };
@@ -138,7 +139,7 @@ Eigen::Index planned_steps(const StepsToGo& to_go, const AcrobotState& start, st
   for (Eigen::Index step = 0; step < most; ++step) {
     candidates.clear();
     for (const AcrobotState& state : kept) {
-      for (const double torque : kTorques) {
+      for (const double torque : kJointTorques) {
         const AcrobotState next = moved(state, torque);
         if (is_over(next)) return step;
         candidates.push_back({to_go(next), next});

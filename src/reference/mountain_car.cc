@@ -12,10 +12,10 @@ namespace waggle::reference {
 
 namespace {
 
-constexpr int kHorizon = 1000;    // steps looked ahead, at most
-constexpr int kForces = 5;        // to each side, tried in the program
-constexpr int kForcesActed = 40;  // and in acting on it
-constexpr int kParts = 50;        // of all starts, from each of which two are drawn
+constexpr int kClimbHorizon = 1000;  // steps looked ahead, at most
+constexpr int kForces = 5;           // to each side, tried in the program
+constexpr int kForcesActed = 40;     // and in acting on it
+constexpr int kParts = 50;           // of all starts, from each of which two are drawn
 
 struct Climb {
   MountainCarOptions options;
@@ -54,7 +54,7 @@ ProgrammedReturn best_climb(const ClimbOptions& options) {
   options.validate();
   const Climb climb{options.car};
   const Eigen::Index steps = options.car.episode_steps;
-  const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kHorizon));
+  const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kClimbHorizon));
   const GridProgram<Climb> program(
       climb, {.axes = {GridAxis{kMountainCarWall, kMountainCarEnd, options.positions},
                        GridAxis{-kMountainCarSpeed, kMountainCarSpeed, options.velocities}},

@@ -14,13 +14,12 @@ namespace waggle::reference {
 
 namespace {
 
-constexpr int kHorizon = 400;      // steps looked ahead, at most
-constexpr int kTorques = 9;        // tried in the program: more change its values by 0.05
-constexpr int kTorquesActed = 21;  // and in acting on it
-constexpr int kAngleParts = 64;    // of all starts, from each of which two are drawn
+constexpr int kSwingHorizon = 400;  // steps looked ahead, at most
+constexpr int kTorques = 9;         // tried in the program: more change its values by 0.05
+constexpr int kTorquesActed = 21;   // and in acting on it
+constexpr int kAngleParts = 64;     // of all starts, from each of which two are drawn
 constexpr int kVelocityParts = 16;
 constexpr double kForgotten = 1e-4;  // what follows counts for less than this, and for nothing
-constexpr double kPi = std::numbers::pi;
 
 struct Swing {
   PendulumOptions options;
@@ -42,7 +41,7 @@ std::vector<double> torques(int count) {
 }
 
 std::array<GridAxis, 2> axes_of(const SwingUpOptions& options) {
-  return {GridAxis{-kPi, kPi, options.angles, true},
+  return {GridAxis{-std::numbers::pi, std::numbers::pi, options.angles, true},
           GridAxis{-kPendulumSpeed, kPendulumSpeed, options.velocities}};
 }
 
@@ -60,7 +59,7 @@ ProgrammedReturn best_swing_up(const SwingUpOptions& options) {
   options.validate();
   const Swing swing{options.pendulum};
   const Eigen::Index steps = options.pendulum.episode_steps;
-  const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kHorizon));
+  const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kSwingHorizon));
   const GridProgram<Swing> program(swing, {.axes = axes_of(options),
                                            .actions = torques(kTorques),
                                            .horizon = horizon,
@@ -74,7 +73,7 @@ ProgrammedReturn best_swing_up(const SwingUpOptions& options) {
     Draws draws = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(part));
     const int angle = part / 2 % kAngleParts;
     const int velocity = part / 2 / kAngleParts;
-    PlaneState state{kPi * (2.0 * (angle + draws.uniform()) / kAngleParts - 1.0),
+    PlaneState state{std::numbers::pi * (2.0 * (angle + draws.uniform()) / kAngleParts - 1.0),
                      2.0 * (velocity + draws.uniform()) / kVelocityParts - 1.0};
     result.promised += program.value(horizon, state);
     double sum = 0.0;

@@ -15,10 +15,10 @@ using Eigen::MatrixXd;
 
 namespace {
 
-constexpr int kDoublings = 64;         // 2⁶⁴ steps are for ever
-constexpr double kTolerance = 1e-13;   // of a doubling's change, relative
-constexpr double kLargestCost = 1e60;  // beyond that the cost grows without bound
-constexpr double kSymmetry = 1e-9;     // how far from symmetric a matrix may be, relative
+constexpr int kDoublings = 64;                // 2⁶⁴ steps are for ever
+constexpr double kDoublingTolerance = 1e-13;  // of a doubling's change, relative
+constexpr double kLargestCost = 1e60;         // beyond that the cost grows without bound
+constexpr double kSymmetry = 1e-9;            // how far from symmetric a matrix may be, relative
 
 // Of whole matrices, so that the compiler meets one kind of product and of solution, not twenty:
 // these are small, and what it would save on them is less than what it costs to compile.
@@ -80,7 +80,7 @@ RiccatiSolution solve_riccati(const MatrixXd& a, const MatrixXd& b, const Matrix
     // Written so that NaN ends it.
     const double size = cost.cwiseAbs().maxCoeff();
     if (!(size <= kLargestCost) || !reach.allFinite() || !step.allFinite()) break;
-    solution.converged = change.cwiseAbs().maxCoeff() <= kTolerance * size;
+    solution.converged = change.cwiseAbs().maxCoeff() <= kDoublingTolerance * size;
   }
   solution.cost = cost;
   solution.gain = MatrixXd::Zero(b.cols(), n);

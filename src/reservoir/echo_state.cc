@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;
+constexpr Index kDriveBlock = 256;
 constexpr double kRunAway = 1e100;  // its square is still finite
 
 void require_range(double lowest, double highest) {
@@ -144,10 +144,10 @@ class Recall {
       : reservoir_(reservoir),
         options_(options),
         inputs_(reservoir.inputs(), options.washout + 2 * options.steps),
-        states_(reservoir.units(), kBlock + 1),
+        states_(reservoir.units(), kDriveBlock + 1),
         // A constant beside the features: targets have a mean.
-        features_(MatrixXd::Ones(reservoir.features() + 1, kBlock)),
-        targets_(options.delays * reservoir.inputs(), kBlock) {
+        features_(MatrixXd::Ones(reservoir.features() + 1, kDriveBlock)),
+        targets_(options.delays * reservoir.inputs(), kDriveBlock) {
     for (Index k = 0; k < inputs_.cols(); ++k) {
       draw_inputs(options.seed, k, options.lowest, options.highest, inputs_.col(k));
     }
@@ -162,7 +162,7 @@ class Recall {
   template <typename Visit>
   bool run(Index steps, const Visit& visit) {
     for (const Index end = at_ + steps; at_ < end;) {
-      const Index count = std::min(kBlock, end - at_);
+      const Index count = std::min(kDriveBlock, end - at_);
       reservoir_.drive(inputs_.middleCols(at_, count), states_.leftCols(count + 1));
       if (!(states_.col(count).array().abs() < kRunAway).all()) return false;
       reservoir_.map_features(states_.middleCols(1, count),

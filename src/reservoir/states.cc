@@ -19,8 +19,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;   // steps per block: enough to amortise the factor's update
-constexpr Index kWindow = 768;  // steps that are driven while those before them are looked at
+constexpr Index kStateBlock = 256;  // steps per block: enough to amortise the factor's update
+constexpr Index kWindow = 768;      // steps that are driven while those before them are looked at
 
 // Beyond the first rows of a log, episodes are driven side by side, and a long one is cut into
 // stretches so that it can be. Each begins with some rows of settling in, after which the memory
@@ -112,14 +112,14 @@ class Window {
     blocks_.clear();
     stretches_.reach(first);
     const Index window = stretches_.window();
-    const Index most = kLongest + std::min(window + kBlock, chunk.steps() - row);
+    const Index most = kLongest + std::min(window + kStateBlock, chunk.steps() - row);
     if (z_.cols() < most) z_.resize(z_.rows(), most);
     z_.leftCols(kLongest) = before.z_.middleCols(before.rows_, kLongest);
     rows_ = 0;
     while (rows_ < window && row < chunk.steps()) {
       Block block{first, in_episode, row, rows_, 0, false};
       bool cut = false;
-      while (block.count < kBlock && row < chunk.steps() && !block.ended && !cut) {
+      while (block.count < kStateBlock && row < chunk.steps() && !block.ended && !cut) {
         write_input(layout_, chunk, row, z_.col(kLongest + rows_++));
         block.ended = chunk.end(row++) != EpisodeEnd::none;
         ++block.count;
@@ -371,7 +371,7 @@ VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layou
   require(weights.size() == reservoir.features(), "weights have size {}, the reservoir {} features",
           weights.size(), reservoir.features());
   VectorXd values(trajectory.steps());
-  MatrixXd features(reservoir.features(), kBlock);
+  MatrixXd features(reservoir.features(), kStateBlock);
   for_each_block(reservoir, layout, trajectory, state, [&](const StateBlock& block) {
     const Index count = block.states.cols() - 1;
     reservoir.map_features(block.states.leftCols(count), features.leftCols(count));

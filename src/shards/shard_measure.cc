@@ -17,14 +17,6 @@ using Eigen::MatrixXd;
 using Eigen::Ref;
 using Eigen::VectorXd;
 
-namespace {
-
-std::vector<double> list_of(const Ref<const VectorXd>& vector) {
-  return {vector.begin(), vector.end()};
-}
-
-}  // namespace
-
 void ChannelSums::add(const Ref<const MatrixXd>& columns) {
   if (columns.cols() == 0) return;
   const VectorXd here = columns.rowwise().mean();

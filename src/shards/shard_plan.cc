@@ -32,9 +32,6 @@ constexpr Index kLongestOverlap = 100'000;  // rows
 VectorXd vector_of(const std::vector<double>& numbers) {
   return Eigen::Map<const VectorXd>(numbers.data(), std::ssize(numbers));
 }
-std::vector<double> list_of(const Ref<const VectorXd>& vector) {
-  return {vector.begin(), vector.end()};
-}
 
 VectorXd deviation_of(const ChannelSums& sums) {
   return (vector_of(sums.squares) / std::max(sums.count, 1.0)).cwiseSqrt();

@@ -1,8 +1,15 @@
 #pragma once
 
+#include <vector>
+
 #include <waggle/shards.h>
 
 namespace waggle {
+
+/// The numbers of a vector, as plans and sums keep them.
+inline std::vector<double> list_of(const Eigen::Ref<const Eigen::VectorXd>& vector) {
+  return {vector.begin(), vector.end()};
+}
 
 /// What the plan's parts did, as a pass over all of them would say.
 ExperienceSummary summary_of(const ShardPlan& plan);

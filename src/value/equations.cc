@@ -16,8 +16,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kBlock = 256;  // rows handled together
-constexpr Index kFolds = 5;    // of the data, when the ridge is chosen
+constexpr Index kEquationBlock = 256;  // rows handled together
+constexpr Index kFolds = 5;            // of the data, when the ridge is chosen
 
 /// The rows after the washout. Stops counting where more would not change the size of a block, so
 /// that a long stream is not read to its end for this.
@@ -26,7 +26,7 @@ Index rows_after_washout(TrajectorySource& source, Index washout) {
   Index in_episode = 0;
   Trajectory chunk(1, 0);
   source.rewind();
-  while (rows < 4 * kFolds * kBlock && source.next(chunk)) {
+  while (rows < 4 * kFolds * kEquationBlock && source.next(chunk)) {
     for (Index k = 0; k < chunk.steps(); ++k) {
       if (in_episode++ >= washout) ++rows;
       if (chunk.end(k) != EpisodeEnd::none) in_episode = 0;
@@ -38,7 +38,7 @@ Index rows_after_washout(TrajectorySource& source, Index washout) {
 }  // namespace
 
 FoldBlocks FoldBlocks::of(Index rows) {
-  return {.size = std::clamp<Index>(rows / (4 * kFolds), 1, kBlock)};
+  return {.size = std::clamp<Index>(rows / (4 * kFolds), 1, kEquationBlock)};
 }
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,

@@ -22,7 +22,7 @@ using Eigen::VectorXf;
 
 namespace {
 
-constexpr Index kBlock = 512;  // rows handled together
+constexpr Index kIterationBlock = 512;  // rows handled together
 
 /// Values grow with the distance d from what is usual, and so does the scatter of what follows: the
 /// square root of what each row counts, 1 / (d² + median² / mean) of d². That is nearly the same
@@ -44,8 +44,8 @@ class ValueRegression {
   ValueRegression(const ValueSteps& steps, const PredictiveHead& head, double caution)
       : steps_(steps),
         head_(head),
-        caution_(steps.rows() > kBlock ? caution : 0.0),  // else there are no two halves
-        block_(head.features(), kBlock),
+        caution_(steps.rows() > kIterationBlock ? caution : 0.0),  // else there are no two halves
+        block_(head.features(), kIterationBlock),
         phi_(block_.rows(), steps.rows()),
         phi_next_(block_.rows(), steps.rows()) {
     scale_ = row_scale(steps.after.topRows(head.squared));
