@@ -166,9 +166,8 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
     const double discount = model_.options.value.discount;
     watch_.add(percept_.reward + discount * policy_.value() - value_before);
   }
-  const bool fell_back = falling_back_;
   judge();
-  if (adaptation_) adapt(!fell_back && !falling_back_);
+  if (adaptation_) adapt(!falling_back_);
   if (fallback_) fall_back(other_draws, action);
   measure_effort(action);
   ++steps_;

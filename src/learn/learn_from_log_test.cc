@@ -40,6 +40,16 @@ FitOptions direct_fit(Index units) {
   return options;
 }
 
+/// Predictive states that are few.
+FitOptions small_predictive_fit() {
+  FitOptions options;
+  options.choose = false;
+  options.reservoir.units = 10;
+  options.value.discount = 0.5;
+  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
+  return options;
+}
+
 TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
   FitOptions options;
   options.choose = false;
@@ -73,11 +83,7 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
 }
 
 TEST(LearnFromLog, IsCautiousUnlessEpisodesEndWell) {
-  FitOptions options;
-  options.choose = false;
-  options.reservoir.units = 10;
-  options.value.discount = 0.5;
-  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
+  FitOptions options = small_predictive_fit();
   Trajectory log = flight_in(1.0, 0.0);
   const auto weights = [&](double caution) {
     options.predictive->caution = caution;
@@ -203,6 +209,16 @@ TEST(LearnFromLog, OnlyARecordWithoutEpisodesHasAWashout) {
   EXPECT_EQ(whole.diagnostics.samples, 200);
   options.value.washout = 7;
   EXPECT_EQ(learn_from_log(spec, log, options).diagnostics.samples, 193);
+}
+
+TEST(LearnFromLog, PredictiveStatesHaveAWashoutWhereRowsCanBeSpared) {
+  const FitOptions options = small_predictive_fit();
+  const auto washout = [&](Index rows) {
+    const Trajectory log = flight_in(1.0, 0.0, rows);
+    return learn_from_log(BeeWorld().spec(), log, options).options.value.washout;
+  };
+  EXPECT_EQ(washout(299), 1);
+  EXPECT_EQ(washout(300), 30);
 }
 
 TEST(LearnFromLog, TakesAMemoryOfYourOwn) {
