@@ -105,7 +105,7 @@ TEST_F(UsageCli, MisspeltNamesGetTheNearest) {
                  "(see waggle learn --help)");
   // It is why another is missing.
   expect_refused("learn log.csv --rewrd=r --action a", "'--rewrd'; did you mean '--reward'?");
-  expect_refused("learn log.csv --action a", "--reward", "(see waggle learn --help)");
+  expect_refused("forecast log.csv", "--column is required", "(see waggle forecast --help)");
   expect_refused("reproduce --seeds", "--seeds", "(see waggle reproduce --help)");
   expect_refused("diagnose --activation thanh", "--activation", "'thanh'", "relu, tanh, identity");
   expect_refused("diagnose --orthogonal=maybe", "--orthogonal", "'maybe'", "true, false");

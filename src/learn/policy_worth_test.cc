@@ -142,8 +142,7 @@ class LastInput final : public ReservoirSystem {
   }
 };
 
-/// A controller that always opens its valve as far as it goes.
-Model always_open(Index washout) {
+TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
   Model model;
   EnvironmentSpec& spec = model.environment;
   spec.actions = ActionSpace::box(-3.0, 3.0);
@@ -155,12 +154,7 @@ Model always_open(Index washout) {
   model.controller.actions = spec.actions;
   model.controller.weights = (VectorXd(4) << 1.0, 0.0, 0.0, 0.0).finished();  // always 3
   model.options.predictive = std::nullopt;
-  model.options.value = {.discount = 0.5, .washout = washout};
-  return model;
-}
-
-TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
-  Model model = always_open(2);
+  model.options.value = {.discount = 0.5, .washout = 2};
   const auto cost = [](double level, double flow, double valve) {
     return 1.0 - valve * valve + 0.5 * level * valve - 2.0 * level * flow;
   };
@@ -188,27 +182,6 @@ TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
   value /= static_cast<double>(rows);
   EXPECT_NEAR(result.learnt.value, value, 0.1);
   EXPECT_LT(result.learnt.upper - result.learnt.lower, 0.4);
-}
-
-TEST(PolicyWorth, EpisodesKnowNothingOfTheOneBefore) {
-  Model model = always_open(0);
-  Trajectory log(1, 2), backwards(1, 2);
-  double before = 0.0;
-  for (Index k = 0; k < 1000; ++k) {
-    Draws draws = Random(7).at(Purpose::user, static_cast<std::uint64_t>(k));
-    const double level = draws.normal(), valve = draws.uniform(-3.0, 3.0);
-    log.append(k % 4 == 0 ? 7.0 : before, VectorXd::Constant(1, valve),
-               Eigen::Vector2d(level, draws.normal()),
-               k % 4 == 3 ? EpisodeEnd::truncated : EpisodeEnd::none);
-    before = level * valve - valve * valve;
-  }
-  for (Index k = 996; k >= 0; k -= 4) backwards.append(log, k, 4);
-  model.ranges = summarise(log).ranges;
-  const PolicyWorth result = worth(model, log, {.least_support = 0.0});
-  ASSERT_TRUE(result.known()) << result.unknown;
-  const PolicyWorth same = worth(model, backwards, {.least_support = 0.0});
-  EXPECT_NEAR(result.learnt.value, same.learnt.value, 1e-4);
-  EXPECT_NEAR(result.logged.value, same.logged.value, 1e-4);
 }
 
 TEST(PolicyWorth, SaysWhereTheLogCannotTell) {
