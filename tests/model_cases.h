@@ -51,10 +51,16 @@ inline Case bee(Eigen::Index units = 60) {
   return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
 }
 
-inline Case market() {
+/// Of the market maker, whose inventory is seen, and percepts to act on.
+inline Case learnt_market(const LearnOptions& options, Eigen::Index recorded) {
   MarketMaker market;
   Simulation simulation(market, 8);
   LinearPolicy initial(Eigen::MatrixXd::Constant(1, 1, 0.3), 1.0);
+  const Learnt learnt = learn(simulation, initial, options);
+  return {learnt, simulation.run(initial, {.steps = recorded}).trajectory};
+}
+
+inline Case market() {
   LearnOptions options = plain_learner();
   options.collect.steps = 1000;
   options.fit.reservoir.units = 30;
@@ -63,9 +69,9 @@ inline Case market() {
   options.fit.reservoir.slowest_leak = 0.1;
   options.fit.reservoir.direct_inputs = true;
   options.collect.final_exploration = Exploration{.epsilon = 0.25};
-  const Learnt learnt = learn(simulation, initial, options);
-  Model model = with_provenance(learnt);
-  return {std::move(model), simulation.run(initial, {.steps = 10'000}).trajectory};
+  Case learnt = learnt_market(options, 10'000);
+  learnt.model = with_provenance(std::move(learnt.model));
+  return learnt;
 }
 
 inline Case countdown() {

@@ -27,57 +27,59 @@ namespace {
 
 const std::set<std::string> kNothing;  // is left out
 
-/// The members of an aggregate of N. It does not compile for any other N: a new member has to be
-/// counted here, and is then asked for below.
-template <std::size_t N, typename T>
+/// The members of an aggregate of at most 20: as many as it takes initialisers.
+template <typename T>
 auto members(T& o) {
   // clang-format off
-  if constexpr (N == 1) { auto& [a] = o; return std::tie(a); }
-  if constexpr (N == 2) { auto& [a, b] = o; return std::tie(a, b); }
-  if constexpr (N == 3) { auto& [a, b, c] = o; return std::tie(a, b, c); }
-  if constexpr (N == 4) { auto& [a, b, c, d] = o; return std::tie(a, b, c, d); }
-  if constexpr (N == 5) { auto& [a, b, c, d, e] = o; return std::tie(a, b, c, d, e); }
-  if constexpr (N == 6) { auto& [a, b, c, d, e, f] = o; return std::tie(a, b, c, d, e, f); }
-  if constexpr (N == 7) { auto& [a, b, c, d, e, f, g] = o; return std::tie(a, b, c, d, e, f, g); }
-  if constexpr (N == 8) {
-    auto& [a, b, c, d, e, f, g, h] = o; return std::tie(a, b, c, d, e, f, g, h);
-  }
-  if constexpr (N == 10) {
-    auto& [a, b, c, d, e, f, g, h, i, j] = o; return std::tie(a, b, c, d, e, f, g, h, i, j);
-  }
-  if constexpr (N == 11) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k] = o; return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-  }
-  if constexpr (N == 12) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = o;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
-  }
-  if constexpr (N == 13) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = o;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
-  }
-  if constexpr (N == 9) {
-    auto& [a, b, c, d, e, f, g, h, i] = o; return std::tie(a, b, c, d, e, f, g, h, i);
-  }
-  if constexpr (N == 14) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = o;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-  }
-  if constexpr (N == 15) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p] = o;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p);
-  }
-  if constexpr (N == 16) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q] = o;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q);
-  }
-  if constexpr (N == 17) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r] = o;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r);
-  }
-  if constexpr (N == 19) {
+  if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t, u] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t, u);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t] = o;
     return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s, t);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r, s);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q, r);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p, q);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, p] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, p);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = o;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = o; return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = o; return std::tie(a, b, c, d, e, f, g, h, i, j);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h, i] = o; return std::tie(a, b, c, d, e, f, g, h, i);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g, h] = o; return std::tie(a, b, c, d, e, f, g, h);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f, g] = o; return std::tie(a, b, c, d, e, f, g);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e, f] = o; return std::tie(a, b, c, d, e, f);
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}}; }) {
+    auto& [a, b, c, d, e] = o; return std::tie(a, b, c, d, e);
+  } else if constexpr (requires { T{{}, {}, {}, {}}; }) {
+    auto& [a, b, c, d] = o; return std::tie(a, b, c, d);
+  } else if constexpr (requires { T{{}, {}, {}}; }) {
+    auto& [a, b, c] = o; return std::tie(a, b, c);
+  } else if constexpr (requires { T{{}, {}}; }) {
+    auto& [a, b] = o; return std::tie(a, b);
+  } else if constexpr (requires { T{{}}; }) {
+    auto& [a] = o; return std::tie(a);
   }
   // clang-format on
 }
@@ -206,7 +208,7 @@ T reread_toml(const T& options) {
   return result;
 }
 
-template <std::size_t N, typename T>
+template <typename T>
 void expect_described(const char* name) {
   SCOPED_TRACE(name);
   T options;
@@ -236,7 +238,7 @@ void expect_described(const char* name) {
     }
     ++index;
   };
-  std::apply([&](auto&... each) { (expect_visited(each), ...); }, members<N>(options));
+  std::apply([&](auto&... each) { (expect_visited(each), ...); }, members(options));
 
   for (const bool empty : {false, true}) {
     T changed;
@@ -255,61 +257,55 @@ void expect_described(const char* name) {
 }
 
 TEST(Describe, EveryFieldComesBack) {
-  expect_described<5, RidgeOptions>("RidgeOptions");
-  expect_described<4, ProcedureOne>("ProcedureOne");
-  expect_described<15, ReservoirOptions>("ReservoirOptions");
-  expect_described<6, ValueOptions>("ValueOptions");
-  expect_described<6, SupervisedOptions>("SupervisedOptions");
-  expect_described<6, ContractionOptions>("ContractionOptions");
-  expect_described<7, MemoryCapacityOptions>("MemoryCapacityOptions");
-  expect_described<4, GreedyOptions>("GreedyOptions");
-  expect_described<2, ActuatorLimits>("ActuatorLimits");
-  expect_described<3, Exploration>("Exploration");
-  expect_described<2, OnlineExploration>("OnlineExploration");
-  expect_described<2, OptimismOptions>("OptimismOptions");
-  expect_described<2, ExecutionOptions>("ExecutionOptions");
-  expect_described<6, PolicyIterationOptions>("PolicyIterationOptions");
-  expect_described<3, StepSizes>("StepSizes");
-  expect_described<7, OnlineValueOptions>("OnlineValueOptions");
-  expect_described<8, OnlineOptions>("OnlineOptions");
-  expect_described<2, RewardScale>("RewardScale");
-  expect_described<14, FitOptions>("FitOptions");
-  expect_described<17, PredictiveOptions>("PredictiveOptions");
-  expect_described<9, CollectOptions>("CollectOptions");
-  expect_described<2, LearnOptions>("LearnOptions");
-  expect_described<4, ScoreOptions>("ScoreOptions");
-  expect_described<2, WorthOptions>("WorthOptions");
-  expect_described<5, EpisodeScoreOptions>("EpisodeScoreOptions");
-  expect_described<3, LogEvaluationOptions>("LogEvaluationOptions");
-  expect_described<4, ForecastOptions>("ForecastOptions");
-  expect_described<2, RolloutOptions>("RolloutOptions");
-  expect_described<19, LogOptions>("LogOptions");
-  expect_described<6, ExportOptions>("ExportOptions");
-  expect_described<4, TuneOptions>("TuneOptions");
-  expect_described<6, ErrorWatchOptions>("ErrorWatchOptions");
-  expect_described<6, GuardOptions>("GuardOptions");
-  expect_described<8, AdaptationOptions>("AdaptationOptions");
-  expect_described<3, BeeWorldOptions>("BeeWorldOptions");
-  expect_described<7, MarketMakerOptions>("MarketMakerOptions");
-  expect_described<2, SensorOptions>("SensorOptions");
-  expect_described<7, CartPoleOptions>("CartPoleOptions");
-  expect_described<6, PendulumOptions>("PendulumOptions");
-  expect_described<4, MountainCarOptions>("MountainCarOptions");
-  expect_described<3, AcrobotOptions>("AcrobotOptions");
-  expect_described<5, RecallOptions>("RecallOptions");
-  expect_described<5, TigerOptions>("TigerOptions");
-  expect_described<13, TanksOptions>("TanksOptions");
-  expect_described<11, MackeyGlassOptions>("MackeyGlassOptions");
-  expect_described<3, Narma10Options>("Narma10Options");
-  expect_described<8, LorenzOptions>("LorenzOptions");
-  expect_described<2, reference::NoisyLinearPolicy>("NoisyLinearPolicy");
-  expect_described<5, reference::OptimalFlightOptions>("OptimalFlightOptions");
-  expect_described<3, reference::SwingUpOptions>("SwingUpOptions");
-  expect_described<4, reference::ClimbOptions>("ClimbOptions");
-  expect_described<5, reference::AcrobotPlanOptions>("AcrobotPlanOptions");
-  expect_described<8, reference::EulerLagrangeOptions>("EulerLagrangeOptions");
-  expect_described<2, theory::HiddenMarkovOptions>("HiddenMarkovOptions");
-  expect_described<3, theory::MeanFlowOptions>("MeanFlowOptions");
+  expect_described<RidgeOptions>("RidgeOptions");
+  expect_described<ProcedureOne>("ProcedureOne");
+  expect_described<ReservoirOptions>("ReservoirOptions");
+  expect_described<ValueOptions>("ValueOptions");
+  expect_described<SupervisedOptions>("SupervisedOptions");
+  expect_described<ContractionOptions>("ContractionOptions");
+  expect_described<MemoryCapacityOptions>("MemoryCapacityOptions");
+  expect_described<GreedyOptions>("GreedyOptions");
+  expect_described<ActuatorLimits>("ActuatorLimits");
+  expect_described<Exploration>("Exploration");
+  expect_described<OnlineExploration>("OnlineExploration");
+  expect_described<OptimismOptions>("OptimismOptions");
+  expect_described<ExecutionOptions>("ExecutionOptions");
+  expect_described<PolicyIterationOptions>("PolicyIterationOptions");
+  expect_described<StepSizes>("StepSizes");
+  expect_described<OnlineValueOptions>("OnlineValueOptions");
+  expect_described<OnlineOptions>("OnlineOptions");
+  expect_described<RewardScale>("RewardScale");
+  expect_described<FitOptions>("FitOptions");
+  expect_described<PredictiveOptions>("PredictiveOptions");
+  expect_described<CollectOptions>("CollectOptions");
+  expect_described<LearnOptions>("LearnOptions");
+  expect_described<ScoreOptions>("ScoreOptions");
+  expect_described<WorthOptions>("WorthOptions");
+  expect_described<EpisodeScoreOptions>("EpisodeScoreOptions");
+  expect_described<LogEvaluationOptions>("LogEvaluationOptions");
+  expect_described<ForecastOptions>("ForecastOptions");
+  expect_described<RolloutOptions>("RolloutOptions");
+  expect_described<LogOptions>("LogOptions");
+  expect_described<ExportOptions>("ExportOptions");
+  expect_described<TuneOptions>("TuneOptions");
+  expect_described<ErrorWatchOptions>("ErrorWatchOptions");
+  expect_described<GuardOptions>("GuardOptions");
+  expect_described<AdaptationOptions>("AdaptationOptions");
+  expect_described<SensorOptions>("SensorOptions");
+  for_each_environment([](const auto& entry) {
+    expect_described<typename std::decay_t<decltype(entry)>::Options>(entry.name);
+  });
+  expect_described<MackeyGlassOptions>("MackeyGlassOptions");
+  expect_described<Narma10Options>("Narma10Options");
+  expect_described<LorenzOptions>("LorenzOptions");
+  expect_described<reference::NoisyLinearPolicy>("NoisyLinearPolicy");
+  expect_described<reference::OptimalFlightOptions>("OptimalFlightOptions");
+  expect_described<reference::SwingUpOptions>("SwingUpOptions");
+  expect_described<reference::ClimbOptions>("ClimbOptions");
+  expect_described<reference::AcrobotPlanOptions>("AcrobotPlanOptions");
+  expect_described<reference::EulerLagrangeOptions>("EulerLagrangeOptions");
+  expect_described<theory::HiddenMarkovOptions>("HiddenMarkovOptions");
+  expect_described<theory::MeanFlowOptions>("MeanFlowOptions");
 }
 
 TEST(Describe, FilesKeepTheSeedBesideTheOptions) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 #include <waggle/sensor.h>
 
@@ -82,5 +83,8 @@ class Acrobot final : public Environment {
   AcrobotState state_;
   Eigen::Index steps_ = 0;  // of this episode
 };
+
+/// Throws Error for options out of range.
+ControlProblem acrobot_problem(const AcrobotOptions& options = {});
 
 }  // namespace waggle

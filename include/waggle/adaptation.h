@@ -5,8 +5,8 @@
 #include <Eigen/Core>
 
 #include <waggle/forgetting_td.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/model.h>
-#include <waggle/policy.h>
 #include <waggle/trial.h>
 
 /// A controller that goes on learning while it is at work, and a start that it can go back to.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 
 namespace waggle {
@@ -48,5 +49,8 @@ class BeeWorld final : public Environment {
   double position_ = 0.0;
   double time_ = 0.0;
 };
+
+/// Throws Error for options out of range.
+ControlProblem bee_world_problem(const BeeWorldOptions& options = {});
 
 }  // namespace waggle

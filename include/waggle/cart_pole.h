@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 #include <waggle/sensor.h>
 
@@ -83,5 +84,8 @@ class CartPole final : public Environment {
   CartPoleState state_;
   Eigen::Index steps_ = 0;  // of this episode
 };
+
+/// Throws Error for options out of range.
+ControlProblem cart_pole_problem(const CartPoleOptions& options = {});
 
 }  // namespace waggle

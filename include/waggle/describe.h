@@ -7,6 +7,7 @@
 #include <waggle/execution.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/guard.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
@@ -14,7 +15,6 @@
 #include <waggle/model.h>
 #include <waggle/names.h>
 #include <waggle/online.h>
-#include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>

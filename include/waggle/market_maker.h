@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 
 namespace waggle {
@@ -54,5 +55,8 @@ class MarketMaker final : public Environment {
   MarketMakerOptions options_;
   double inventory_ = 0.0;
 };
+
+/// Throws Error for options out of range.
+ControlProblem market_maker_problem(const MarketMakerOptions& options = {});
 
 }  // namespace waggle

@@ -9,7 +9,7 @@
 #include <waggle/actuator.h>
 #include <waggle/controller.h>
 #include <waggle/environment.h>
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/reservoir.h>

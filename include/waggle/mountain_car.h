@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 #include <waggle/sensor.h>
 
@@ -75,5 +76,8 @@ class MountainCar final : public Environment {
   MountainCarState state_;
   Eigen::Index steps_ = 0;  // of this episode
 };
+
+/// Throws Error for options out of range.
+ControlProblem mountain_car_problem(const MountainCarOptions& options = {});
 
 }  // namespace waggle

@@ -4,12 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include <waggle/controller.h>
 #include <waggle/export.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
 #include <waggle/market_maker.h>
 #include <waggle/online.h>
-#include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/recall.h>
 #include <waggle/reference/bee_world.h>

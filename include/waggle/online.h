@@ -6,8 +6,8 @@
 
 #include <Eigen/Core>
 
+#include <waggle/greedy_policy.h>
 #include <waggle/online_value.h>
-#include <waggle/policy.h>
 #include <waggle/reservoir.h>
 #include <waggle/trajectory.h>
 

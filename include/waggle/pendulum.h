@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 #include <waggle/sensor.h>
 
@@ -73,5 +74,8 @@ class Pendulum final : public Environment {
   PendulumState state_;
   Eigen::Index steps_ = 0;  // of this episode
 };
+
+/// Throws Error for options out of range.
+ControlProblem pendulum_problem(const PendulumOptions& options = {});
 
 }  // namespace waggle

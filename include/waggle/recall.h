@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 #include <waggle/sensor.h>
 
@@ -70,5 +71,8 @@ class Recall final : public Environment {
   std::vector<int> cards_;
   Eigen::Index shown_ = 0;  // k
 };
+
+/// Throws Error for options out of range.
+ControlProblem recall_problem(const RecallOptions& options = {});
 
 }  // namespace waggle

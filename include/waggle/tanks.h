@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 
 namespace waggle {
@@ -82,5 +83,8 @@ class Tanks final : public Environment {
   std::size_t oldest_ = 0;
   Eigen::Index steps_ = 0;
 };
+
+/// Throws Error for options out of range.
+ControlProblem tanks_problem(const TanksOptions& options = {});
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <waggle/control_problem.h>
 #include <waggle/environment.h>
 
 namespace waggle {
@@ -54,5 +55,8 @@ class Tiger final : public Environment {
   bool tiger_is_left_ = false;
   Eigen::Index steps_ = 0;
 };
+
+/// Throws Error for options out of range.
+ControlProblem tiger_problem(const TigerOptions& options = {});
 
 }  // namespace waggle

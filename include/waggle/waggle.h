@@ -6,6 +6,7 @@
 #include <waggle/adaptation.h>
 #include <waggle/bee_world.h>
 #include <waggle/cart_pole.h>
+#include <waggle/control_problem.h>
 #include <waggle/controller.h>
 #include <waggle/describe.h>
 #include <waggle/echo_state.h>
@@ -17,6 +18,7 @@
 #include <waggle/execution.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/guard.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>

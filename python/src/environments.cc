@@ -89,6 +89,8 @@ class BuiltIn {
 
 void bind_environments(nb::module_& m) {
   m.def("environment_names", &environment_names);
+  m.def("environment_is_episodic",
+        [](const std::string& name) { return make_problem(name).episodic; });
   m.def("environment_options", [](const std::string& name) {
     nb::list list;
     make_problem(name, [&](const auto& entry) {

@@ -368,17 +368,21 @@ def test_popgym():
 def test_own_environments_are_registered():
     from gymnasium.utils.env_checker import check_env
 
-    from waggle._registration import IDS
+    from waggle._registration import ids
     from waggle.environments import describe, names
 
     for lines in ("import gymnasium, waggle", "import waggle.environments, gymnasium"):
         code = f"{lines}; gymnasium.make('waggle/BeeWorld-v0').reset(seed=0)"
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    assert {name for name, _ in IDS.values()} == set(names())
-    for name in IDS:
-        env = gymnasium.make(name)
+    assert list(ids().values()) == names()
+    assert {"waggle/BeeWorld-v0", "waggle/MountainCar-v0", "waggle/Tiger-v0"} < set(ids())
+    for gymnasium_id, name in ids().items():
+        env = gymnasium.make(gymnasium_id)
         check_env(env.unwrapped, skip_render_check=True)
-        assert describe(IDS[name][0])
+        assert describe(name)
+    # What does not end by itself is cut; what does is left alone.
+    assert gymnasium.spec("waggle/MarketMaker-v0").max_episode_steps == 2000
+    assert gymnasium.spec("waggle/Tanks-v0").max_episode_steps is None
     env = gymnasium.make("waggle/CartPole-v0", noise=0.1)
     controller = waggle.learn(env, steps=300, seed=0, **SMALL)
     assert controller.evaluate(env, episodes=2).lengths.min() >= 1

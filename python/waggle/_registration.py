@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-# Names in the library, and episodes that are cut after so many steps where they do not end by
-# themselves.
-IDS = {
-    "waggle/BeeWorld-v0": ("bee-world", 2000),
-    "waggle/MarketMaker-v0": ("market-maker", 2000),
-    "waggle/CartPole-v0": ("cart-pole", None),
-    "waggle/Pendulum-v0": ("pendulum", None),
-    "waggle/MountainCar-v0": ("mountain-car", None),
-    "waggle/Acrobot-v0": ("acrobot", None),
-    "waggle/Recall-v0": ("recall", None),
-    "waggle/Tiger-v0": ("tiger", None),
-    "waggle/Tanks-v0": ("tanks", 1000),
-}
+from waggle import _core
+
+RECORD_STEPS = 2000
+"""After so many steps an episode is cut that does not end by itself."""
+
+
+def ids() -> dict[str, str]:
+    """What Gymnasium calls them, and what the library does."""
+    return {
+        f"waggle/{''.join(word.capitalize() for word in name.split('-'))}-v0": name
+        for name in _core.environment_names()
+    }
 
 
 def register() -> None:
@@ -24,10 +23,10 @@ def register() -> None:
     from gymnasium.envs.registration import register as add
     from gymnasium.envs.registration import registry
 
-    for name, (environment, limit) in IDS.items():
-        if name in registry:
+    for gymnasium_id, name in ids().items():
+        if gymnasium_id in registry:
             continue
-        arguments: dict[str, Any] = {"kwargs": {"name": environment}}
-        if limit is not None:
-            arguments["max_episode_steps"] = limit
-        add(id=name, entry_point="waggle.environments:Environment", **arguments)
+        arguments: dict[str, Any] = {"kwargs": {"name": name}}
+        if not _core.environment_is_episodic(name):
+            arguments["max_episode_steps"] = RECORD_STEPS
+        add(id=gymnasium_id, entry_point="waggle.environments:Environment", **arguments)

@@ -5,7 +5,7 @@
 #include <Eigen/Core>
 
 #include <waggle/controller.h>
-#include <waggle/policy.h>
+#include <waggle/environment.h>
 
 #include "control/action_value.h"
 

@@ -7,7 +7,7 @@
 #include <Eigen/LU>
 #include <gtest/gtest.h>
 
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/states.h>
 
 #include "expect_error.h"

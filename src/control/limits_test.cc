@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <waggle/pendulum.h>
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/rollout.h>
 #include <waggle/tanks.h>
 

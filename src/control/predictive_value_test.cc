@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 
 #include "control/action_search.h"
 #include "random_heads.h"

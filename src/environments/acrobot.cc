@@ -4,12 +4,8 @@
 namespace waggle {
 
 ControlProblem acrobot_problem(const AcrobotOptions& options) {
-  ControlProblem problem;
-  problem.environment = std::make_unique<Acrobot>(options);
-  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
-  problem.initial_name = "random actions, each held for a while";
-  problem.discount = 0.98;
-  problem.score = ControlProblem::Score::episode_return;
+  ControlProblem problem = problem_of(std::make_unique<Acrobot>(options), 0.98,
+                                      ControlProblem::Score::episode_return);
   problem.reference = [options] {
     const reference::SimulatedReturn reached =
         reference::best_acrobot_plan({.acrobot = options}).simulated;

@@ -25,12 +25,8 @@ class RegulatorPolicy final : public Policy {
 }  // namespace
 
 ControlProblem cart_pole_problem(const CartPoleOptions& options) {
-  ControlProblem problem;
-  problem.environment = std::make_unique<CartPole>(options);
-  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
-  problem.initial_name = "random actions, each held for a while";
-  problem.discount = 0.98;
-  problem.score = ControlProblem::Score::episode_return;
+  ControlProblem problem = problem_of(std::make_unique<CartPole>(options), 0.98,
+                                      ControlProblem::Score::episode_return);
   problem.reference = [options] {
     const reference::SimulatedReturn reached = reference::regulated_cart_pole(options);
     return ControlProblem::Reference{"Kalman filter and LQR of the true model", reached.mean,

@@ -45,13 +45,11 @@ class TanksPolicy final : public Policy {
 }  // namespace
 
 ControlProblem tanks_problem(const TanksOptions& options) {
-  ControlProblem problem;
-  problem.environment = std::make_unique<Tanks>(options);
-  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
+  constexpr double kDiscount = 0.95;  // what is best for it is within 0.2 % of the least average cost
+  ControlProblem problem = problem_of(std::make_unique<Tanks>(options), kDiscount,
+                                      ControlProblem::Score::mean_reward);
   problem.initial_name = "random pump and valve";
   problem.episodic = options.episode_steps > 0;
-  problem.discount = 0.95;  // what is best for it is within 0.2 % of the least average cost
-  problem.score = ControlProblem::Score::mean_reward;
   problem.reference = [options] {
     const reference::TanksControl control = reference::tanks_control(options);
     std::string label = "LQG: Kalman filter and Riccati gain of the true model, exact";

@@ -48,13 +48,10 @@ class TigerPolicy final : public Policy {
 }  // namespace
 
 ControlProblem tiger_problem(const TigerOptions& options) {
-  ControlProblem problem;
-  problem.environment = std::make_unique<Tiger>(options);
-  problem.initial = std::make_unique<HeldUniformPolicy>(problem.environment->spec().actions);
+  ControlProblem problem = problem_of(std::make_unique<Tiger>(options), kDiscount,
+                                      ControlProblem::Score::discounted_return);
   problem.initial_name = "random choices";
   problem.episodic = options.episode_steps > 0;
-  problem.discount = kDiscount;
-  problem.score = ControlProblem::Score::discounted_return;
   problem.reference = [options] {
     const reference::TigerSolution solution = reference::solve_tiger(options, kDiscount);
     std::string label = "the optimum, exact, by dynamic programming over beliefs";

@@ -25,16 +25,13 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 /// A market maker's controller, from a log that tried much.
 const Model& market_model() {
   static const Model model = [] {
-    MarketMaker market;
-    Simulation simulation(market, 8);
-    LinearPolicy initial(Eigen::MatrixXd::Constant(1, 1, 0.3), 1.0);
     LearnOptions options = plain_learner();
     options.collect.steps = 3000;
     options.fit.reservoir = ReservoirOptions{.units = 30};
     options.fit.value.discount = 0.37;
     options.fit.sweeps = 10;
     options.fit.confidence = true;
-    return Model(learn(simulation, initial, options));
+    return learnt_market(options, 1).model;
   }();
   return model;
 }

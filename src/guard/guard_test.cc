@@ -25,16 +25,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A market maker's controller that knows what is usual: it reads a reward and an inventory.
 const Case& market_case() {
   static const Case known = [] {
-    MarketMaker market;
-    Simulation simulation(market, 8);
-    LinearPolicy initial(Eigen::MatrixXd::Constant(1, 1, 0.3), 1.0);
     LearnOptions options = plain_learner();
     options.collect.steps = 1500;
     options.fit.reservoir.units = 40;
     options.fit.reservoir.slowest_leak = 0.1;
     options.fit.confidence = true;
-    const Learnt learnt = learn(simulation, initial, options);
-    return Case{learnt, simulation.run(initial, {.steps = 4000}).trajectory};
+    return learnt_market(options, 4000);
   }();
   return known;
 }

@@ -6,7 +6,7 @@
 
 #include <Eigen/Cholesky>
 
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/states.h>
 
 #include "linalg/dense.h"

@@ -89,6 +89,31 @@ TEST(Pessimism, TakesTheActionOfTheGreatestValueLessStandardErrors) {
   }
 }
 
+/// A value of its greatest height at one bound, from which it falls at once, and of a peak further
+/// in of which little is known.
+TEST(Pessimism, LooksForNothingBeyondTheBounds) {
+  for (const double side : {-1.0, 1.0}) {
+    // Features are relu(s − 0.9) and a hat of relu(0.4 − s), relu(0.5 − s), relu(0.6 − s), s = side a.
+    const MatrixXd input = side * Eigen::Vector4d(1.0, -1.0, -1.0, -1.0);
+    const Eigen::Vector4d bias(-0.9, 0.4, 0.5, 0.6);
+    const auto network =
+        std::make_shared<EchoStateNetwork>(MatrixXd::Zero(4, 4), input, VectorXd(bias));
+    const VectorXd weights = Eigen::Vector4d(20.0, 22.0, -44.0, 22.0);
+    const Controller controller{.reservoir = network,
+                                .layout = {.reward = false},
+                                .actions = ActionSpace::box(-1.0, 1.0),
+                                .weights = weights,
+                                .greedy = {.smoothing = 0.0},
+                                .pessimism = {1.0, 7.0 * VectorXd::Unit(4, 3)}};
+    ActionSearch search(controller);
+    search.prepare(VectorXd::Zero(4), 0.0, VectorXd(0));
+    Draws draws = Random(1).at(Purpose::policy, 0);
+    VectorXd action(1);
+    EXPECT_NEAR(search.maximise(draws, action), 2.0, 1e-12);
+    EXPECT_EQ(action[0], side);
+  }
+}
+
 TEST(Pessimism, NoneIsTheSameAsNotAskedFor) {
   const ActionSpace box = ActionSpace::box(-1.0, 2.0);
   Controller plain = controller_for(box, 0.0);

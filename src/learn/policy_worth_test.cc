@@ -142,7 +142,8 @@ class LastInput final : public ReservoirSystem {
   }
 };
 
-TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
+/// A controller on it that always takes the valve's upper bound, 3.
+Model open_valve(Index washout) {
   Model model;
   EnvironmentSpec& spec = model.environment;
   spec.actions = ActionSpace::box(-3.0, 3.0);
@@ -152,28 +153,45 @@ TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
   model.controller.reservoir = std::make_shared<LastInput>();
   model.controller.layout = InputLayout::of(spec);
   model.controller.actions = spec.actions;
-  model.controller.weights = (VectorXd(4) << 1.0, 0.0, 0.0, 0.0).finished();  // always 3
+  model.controller.weights = VectorXd::Unit(4, 0);
   model.options.predictive = std::nullopt;
-  model.options.value = {.discount = 0.5, .washout = 2};
-  const auto cost = [](double level, double flow, double valve) {
-    return 1.0 - valve * valve + 0.5 * level * valve - 2.0 * level * flow;
-  };
-  // Valves up to 3, levels of mean 10: each channel is measured in its own place.
-  Trajectory log(1, 2);
-  double before = 0.0, value = 0.0;
-  Index rows = 0;
-  for (Index k = 0; k < 3000; ++k) {
-    Draws draws = Random(6).at(Purpose::user, static_cast<std::uint64_t>(k));
+  model.options.value = {.discount = 0.5, .washout = washout};
+  return model;
+}
+
+double cost(double level, double flow, double valve) {
+  return 1.0 - valve * valve + 0.5 * level * valve - 2.0 * level * flow;
+}
+
+/// Rows of one episode, whose level is around 10 and whose first reward no action brought.
+Trajectory valve_episode(std::uint64_t number, Index rows) {
+  Trajectory episode(1, 2);
+  double before = 7.0;
+  for (Index k = 0; k < rows; ++k) {
+    Draws draws = Random(6).at(Purpose::user, 1000 * number + static_cast<std::uint64_t>(k));
     const double level = 10.0 + draws.normal(), flow = 0.1 * draws.normal();
     const double valve = draws.uniform(-3.0, 3.0);
-    const Index in_episode = k % 50;
-    const bool ends = in_episode == 49;
-    log.append(in_episode == 0 ? 7.0 : before, VectorXd::Constant(1, valve),
-               Eigen::Vector2d(level, flow), ends ? EpisodeEnd::truncated : EpisodeEnd::none);
+    episode.append(before, VectorXd::Constant(1, valve), Eigen::Vector2d(level, flow),
+                   k + 1 == rows ? EpisodeEnd::truncated : EpisodeEnd::none);
     before = cost(level, flow, valve);
-    if (in_episode < 2) continue;
-    value += cost(level, flow, 3.0);
-    ++rows;
+  }
+  return episode;
+}
+
+TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
+  constexpr Index kWashout = 2;
+  Model model = open_valve(kWashout);
+  // Valves up to 3, levels of mean 10: each channel is measured in its own place.
+  Trajectory log(1, 2);
+  double value = 0.0;
+  Index rows = 0;
+  for (std::uint64_t number = 0; number < 60; ++number) {
+    const Trajectory episode = valve_episode(number, 50);
+    for (Index k = kWashout; k < episode.steps(); ++k) {
+      value += cost(episode.observations()(0, k), episode.observations()(1, k), 3.0);
+      ++rows;
+    }
+    log.append(episode);
   }
   model.ranges = summarise(log).ranges;
   const PolicyWorth result = worth(model, log, {.least_support = 0.0});
@@ -182,6 +200,26 @@ TEST(PolicyWorth, CostsThatAreSquaresGoOnAsSuch) {
   value /= static_cast<double>(rows);
   EXPECT_NEAR(result.learnt.value, value, 0.1);
   EXPECT_LT(result.learnt.upper - result.learnt.lower, 0.4);
+}
+
+TEST(PolicyWorth, AnEpisodeKnowsNothingOfTheOneBefore) {
+  // Every tenth episode counts to the same sums, so that it does not matter which comes first.
+  const auto judged = [](bool swapped) {
+    Trajectory log(1, 2);
+    for (std::uint64_t number = 0; number < 40; ++number) {
+      const std::uint64_t decade = number / 10;
+      const bool moves = swapped && (decade == 1 || decade == 2) && number % 2 == 0;
+      log.append(valve_episode(!moves ? number : decade == 1 ? number + 10 : number - 10, 15));
+    }
+    Model model = open_valve(0);
+    model.ranges = summarise(log).ranges;
+    return worth(model, log, {.least_support = 0.0});
+  };
+  const PolicyWorth one = judged(false), other = judged(true);
+  ASSERT_TRUE(one.known()) << one.unknown;
+  EXPECT_NEAR(one.learnt.value, other.learnt.value, 1e-7);
+  EXPECT_NEAR(one.logged.value, other.logged.value, 1e-7);
+  EXPECT_NEAR(one.difference.standard_error, other.difference.standard_error, 1e-7);
 }
 
 TEST(PolicyWorth, SaysWhereTheLogCannotTell) {

@@ -21,6 +21,16 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
+/// Made-up rows, of which one terminates.
+Trajectory terminated_once(RandomNumbers& numbers, int rows, int last) {
+  Trajectory trajectory(1, 1);
+  for (int k = 0; k < rows; ++k) {
+    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
+                      k == last ? EpisodeEnd::terminated : EpisodeEnd::none);
+  }
+  return trajectory;
+}
+
 class EveryMethod : public testing::TestWithParam<Method> {};
 
 TEST_P(EveryMethod, TerminatedEpisodesHaveNoValueAfterTheirEnd) {
@@ -58,11 +68,7 @@ TEST_P(EveryMethod, TruncatedEpisodesKeepTheirValue) {
 
 TEST(BellmanResidual, IsTheRidgeSolutionOfItsOwnEquation) {
   RandomNumbers numbers;
-  Trajectory trajectory(1, 1);
-  for (int k = 0; k < 600; ++k) {
-    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
-                      k == 299 ? EpisodeEnd::terminated : EpisodeEnd::none);
-  }
+  const Trajectory trajectory = terminated_once(numbers, 600, 299);
   const InputLayout layout{.reward = true, .observation_size = 1};
   const EchoStateNetwork reservoir(plain_reservoir(15, 2), 3);
   const double gamma = 0.7, ridge = 1e-4;
@@ -190,11 +196,7 @@ TEST(Lstd, ARidgeThatNothingCanBeChosenByIsModerate) {
 
 TEST(Lstd, TracesSolveTheirOwnEquation) {
   RandomNumbers numbers;
-  Trajectory trajectory(1, 1);
-  for (int k = 0; k < 700; ++k) {
-    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
-                      k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
-  }
+  const Trajectory trajectory = terminated_once(numbers, 700, 399);
   const InputLayout layout{.reward = false, .observation_size = 1};
   const EchoStateNetwork reservoir(plain_reservoir(12, 2), 2);
   const double gamma = 0.8, trace = 0.6;
@@ -236,11 +238,7 @@ EchoStateNetwork member_of(const EchoStateNetwork& ensemble, Index member) {
 
 TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
   RandomNumbers numbers;
-  Trajectory trajectory(1, 1);
-  for (int k = 0; k < 700; ++k) {
-    trajectory.append(std::sin(0.3 * k), numbers.vector(1), numbers.vector(1),
-                      k == 399 ? EpisodeEnd::terminated : EpisodeEnd::none);
-  }
+  const Trajectory trajectory = terminated_once(numbers, 700, 399);
   const InputLayout layout{.reward = false, .observation_size = 1};
   const Index n = 12, linear = 3;  // two inputs and the constant
   ReservoirOptions drawn = plain_reservoir(n, 2);

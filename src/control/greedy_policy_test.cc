@@ -5,9 +5,7 @@
 #include <Eigen/LU>
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
-#include <waggle/optimal_flight_policy.h>
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 #include <waggle/rollout.h>
 
 #include "expect_error.h"
@@ -27,55 +25,6 @@ Percept percept(double reward, double observation) {
   p.reward = reward;
   p.observation = VectorXd::Constant(1, observation);
   return p;
-}
-
-TEST(UniformPolicy, FillsItsSpace) {
-  UniformPolicy box(ActionSpace::box(Eigen::Vector2d(-1, 5), Eigen::Vector2d(1, 6)));
-  UniformPolicy discrete(ActionSpace::discrete(3));
-  VectorXd sum = VectorXd::Zero(2), action(2), choice(1);
-  std::vector<int> counts(3);
-  for (std::uint64_t k = 0; k < 20000; ++k) {
-    Draws draws = Random(4).at(Purpose::policy, k);
-    box.act({}, draws, action);
-    ASSERT_TRUE(std::abs(action[0]) < 1 && action[1] > 5 && action[1] < 6);
-    sum += action / 20000;
-    discrete.act({}, draws, choice);
-    ++counts.at(static_cast<std::size_t>(choice[0]));
-  }
-  EXPECT_NEAR(sum[0], 0.0, 5 * std::sqrt(1.0 / 3 / 20000));
-  EXPECT_NEAR(sum[1], 5.5, 5 * std::sqrt(1.0 / 12 / 20000));
-  for (const int count : counts) EXPECT_NEAR(count, 20000 / 3.0, 350);
-  expect_error([] { UniformPolicy(ActionSpace::unbounded(1)); }, "unbounded");
-}
-
-TEST(OptimalFlightPolicy, FliesTheBestFlightInEveryEpisode) {
-  const BeeWorldOptions options{.start = 0.4};
-  BeeWorld world(options);
-  Simulation simulation(world, 1, /*max_episode_steps=*/40);
-  OptimalFlightPolicy policy(options, 0.5);
-  const Trajectory flown = simulation.run(policy, {.steps = 80}).trajectory;
-  const auto best = reference::optimal_flight({.world = options, .discount = 0.5, .steps = 40});
-  for (Eigen::Index k = 0; k < 80; ++k) {
-    EXPECT_NEAR(flown.rewards()[k], best.nectar[k % 40], 1e-12) << k;
-  }
-  EXPECT_THROW(OptimalFlightPolicy(options, 1.0), Error);
-}
-
-TEST(LinearPolicy, MeanAndNoise) {
-  LinearPolicy policy(MatrixXd::Constant(1, 1, 0.25), 2.0);
-  double mean = 0.0, square = 0.0;
-  VectorXd action(1);
-  constexpr int n = 40000;
-  for (std::uint64_t k = 0; k < n; ++k) {
-    Draws draws = Random(4).at(Purpose::policy, k);
-    policy.act(percept(0.0, 8.0), draws, action);
-    mean += action[0] / n;
-    square += (action[0] + 2.0) * (action[0] + 2.0) / n;
-  }
-  EXPECT_NEAR(mean, -2.0, 5 * 2.0 / std::sqrt(n));
-  EXPECT_NEAR(square, 4.0, 5 * 4.0 * std::sqrt(2.0 / n));
-  expect_error([] { LinearPolicy(MatrixXd::Constant(1, 1, std::nan(""))); }, "gain");
-  expect_error([] { LinearPolicy(MatrixXd::Zero(1, 1), -1.0); }, "noise = -1");
 }
 
 /// The same F as an echo state network, but not known to be one: takes the general route.

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include <waggle/policy.h>
+#include <waggle/greedy_policy.h>
 
 #include "control/action_search.h"
 #include "core/check.h"
@@ -123,22 +123,6 @@ void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
   state_.swap(next_);
   value_ = value;
   actuator_.correct(action);
-}
-
-void SeparatePolicies::begin_episode(Index copy) {
-  policies_[static_cast<std::size_t>(copy)]->begin_episode();
-}
-
-void SeparatePolicies::act(std::span<const Percept> percepts, std::span<const Index> copies,
-                           std::span<Draws> draws, Ref<MatrixXd> actions) {
-  for (const Index copy : copies) {
-    const auto i = static_cast<std::size_t>(copy);
-    policies_[i]->act(percepts[i], draws[i], actions.col(copy));
-  }
-}
-
-void SeparatePolicies::end_episode(Index copy, const Percept& percept) {
-  policies_[static_cast<std::size_t>(copy)]->end_episode(percept);
 }
 
 GreedyGroup::GreedyGroup(Controller controller, MatrixXd states, const Exploration& exploration)

@@ -86,4 +86,20 @@ void LinearPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> actio
   for (Index i = 0; i < action.size(); ++i) action[i] += noise_ * draws.normal();
 }
 
+void SeparatePolicies::begin_episode(Index copy) {
+  policies_[static_cast<std::size_t>(copy)]->begin_episode();
+}
+
+void SeparatePolicies::act(std::span<const Percept> percepts, std::span<const Index> copies,
+                           std::span<Draws> draws, Ref<MatrixXd> actions) {
+  for (const Index copy : copies) {
+    const auto i = static_cast<std::size_t>(copy);
+    policies_[i]->act(percepts[i], draws[i], actions.col(copy));
+  }
+}
+
+void SeparatePolicies::end_episode(Index copy, const Percept& percept) {
+  policies_[static_cast<std::size_t>(copy)]->end_episode(percept);
+}
+
 }  // namespace waggle
