@@ -8,8 +8,8 @@ int main() {
   waggle::Simulation simulation(world, /*seed=*/1);
   waggle::UniformPolicy random(simulation.spec().actions);
 
-  const auto learnt = waggle::learn(  // 2,000 random steps, policy iteration on them
-      simulation, random, {.fit = {.value = {.discount = 0.5}}});
+  const auto learnt = waggle::learn(  // 2,000 steps, in rounds of acting and learning
+      simulation, random, {.fit = {.value = {.discount = 0.5}}, .collect = {.steps = 2000}});
 
   auto policy = learnt.policy(waggle::Start::training_ended);  // greedy on the learnt value
   const auto flight = simulation.run(policy, {.steps = 2000});

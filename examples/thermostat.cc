@@ -1,6 +1,6 @@
 // A heater with inertia: its warmth h cannot be measured, only the room's temperature y (as the
-// difference from what is wanted). A controller is learnt from 3,000 steps: 500 of random heating,
-// then five rounds of 500 that act, mostly, on what was learnt before.
+// difference from what is wanted). A controller is learnt from 3,000 steps: 750 of random heating,
+// then rounds that act, mostly, on what was learnt before, each when a quarter more has been seen.
 #include <cstdio>
 
 #include <waggle/waggle.h>

@@ -68,7 +68,7 @@ inline Case market() {
   options.fit.reservoir.density = 0.2;
   options.fit.reservoir.slowest_leak = 0.1;
   options.fit.reservoir.direct_inputs = true;
-  options.collect.final_exploration = Exploration{.epsilon = 0.25};
+  options.collect.final_exploration = FinalExploration{.epsilon = 0.25};
   Case learnt = learnt_market(options, 10'000);
   learnt.model = with_provenance(std::move(learnt.model));
   return learnt;

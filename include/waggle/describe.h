@@ -158,6 +158,11 @@ void describe(Visitor& v, CollectExploration& o) {
 }
 
 template <typename Visitor>
+void describe(Visitor& v, FinalExploration& o) {
+  describe_exploration(v, o);
+}
+
+template <typename Visitor>
 void describe(Visitor& v, OnlineExploration& o) {
   describe_exploration(v, o);
 }

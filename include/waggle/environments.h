@@ -22,8 +22,8 @@
 ///     Simulation simulation(*problem.environment, seed);
 ///
 /// A new one is a header (its options, their describe(), the environment, its problem), a source in
-/// src/env, and here its header and its line. A problem whose best is worked out in a room after
-/// that, src/reference, is made up in src/environments instead.
+/// src/env, and here its header and its line. Where its best is worked out, in src/reference, its
+/// problem is put together there.
 namespace waggle {
 
 /// An entry of the table.

@@ -68,6 +68,12 @@ struct CollectExploration {
   operator Exploration() const { return {.epsilon = epsilon, .noise = noise, .held = held}; }
 };
 
+/// What exploration moves to: by itself, none.
+struct FinalExploration {
+  double epsilon = 0.0;
+  double noise = 0.0;
+};
+
 /// How experience is collected by acting, in rounds of acting and fitting.
 struct CollectOptions {
   Eigen::Index steps = 10'000;  ///< the whole budget of rows, over all rounds
@@ -79,7 +85,7 @@ struct CollectOptions {
   int final_sweeps = 0;             ///< after the last round; at least FitOptions::sweeps are made
   CollectExploration exploration = {};  ///< from the second round on
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.
-  std::optional<Exploration> final_exploration = std::nullopt;
+  std::optional<FinalExploration> final_exploration = std::nullopt;
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
   /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β.
   double optimism = 0.0;

@@ -11,8 +11,8 @@ namespace waggle {
 ///
 ///     step      θ̇' = clip(θ̇ + 0.05 (3g/(2ℓ) sin θ + 3/(m ℓ²) u), ±8),  θ' = θ + 0.05 θ̇'
 ///     torque    u = clip(a, ±2)
-///     reward    −(θ² + 0.1 θ̇² + 0.001 u²), of the state before the step, θ in [−π, π) and 0
-///     upright start     θ uniform on (−π, π), θ̇ on (−1, 1)
+///     reward    −(θ² + 0.1 θ̇² + 0.001 u²) before the step, θ in [−π, π), 0 upright
+///     start     θ uniform on (−π, π), θ̇ on (−1, 1)
 ///
 /// Seen are cos θ and sin θ, through a sensor; not how fast it turns. No episode terminates.
 struct PendulumOptions {

@@ -144,12 +144,15 @@ bool ActionSearch::explore(const Exploration& exploration, Draws& draws,
     draw(draws, action);
     return true;
   }
-  if (exploration.noise == 0.0) return false;
-  for (Index i = 0; i < action.size(); ++i) {
-    action[i] = std::clamp(action[i] + exploration.noise * draws.normal(), reach_.lower[i],
-                           reach_.upper[i]);
-  }
+  jitter(exploration.noise, draws, action);
   return false;
+}
+
+void ActionSearch::jitter(double noise, Draws& draws, Ref<VectorXd> action) const {
+  if (noise == 0.0) return;
+  for (Index i = 0; i < action.size(); ++i) {
+    action[i] = std::clamp(action[i] + noise * draws.normal(), reach_.lower[i], reach_.upper[i]);
+  }
 }
 
 /// The best of the sampled candidates, or of all choices; its channels go to best_.

@@ -6,6 +6,7 @@
 
 #include <waggle/controller.h>
 #include <waggle/environment.h>
+#include <waggle/greedy_policy.h>
 
 #include "control/action_value.h"
 
@@ -78,6 +79,8 @@ class ActionSearch {
   /// Returns whether it was replaced.
   bool explore(const Exploration& exploration, Draws& draws,
                Eigen::Ref<Eigen::VectorXd> action) const;
+  /// Adds noise to an action, within reach.
+  void jitter(double noise, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   /// Wᵀφ(x).
   double value_of(const Eigen::Ref<const Eigen::VectorXd>& state) {
     return value_->of_state(state);

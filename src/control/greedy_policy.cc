@@ -42,7 +42,10 @@ bool stray(const ActionSearch& search, const Exploration& exploration, HeldActio
     search.draw_from_all(draws, action);
     held.begin(action, draws);
   }
-  if (!held.holding()) return false;
+  if (!held.holding()) {
+    search.jitter(exploration.noise, draws, action);
+    return false;
+  }
   // What is held may take several steps to get to.
   held.take(action);
   search.reach().clamp(action);

@@ -220,6 +220,11 @@ TEST(GreedyPolicy, ExploresAsOftenAndAsFarAsAsked) {
   const VectorXd noisy = spread({.noise = 0.5});  // clipped to the bounds: half of a Gaussian
   EXPECT_NEAR(noisy.mean(), 0.5 / std::sqrt(2.0 * M_PI), 0.03);
   EXPECT_GE(noisy.minCoeff(), 0.0);
+  // Noise is of every step that no random action is held in.
+  EXPECT_NEAR(spread({.noise = 0.5, .held = true}).mean(), noisy.mean(), 0.03);
+  const VectorXd both = spread({.epsilon = 0.25, .noise = 0.5, .held = true});
+  EXPECT_GT((both.array() > 2.5).cast<double>().mean(), 0.05);
+  EXPECT_GT((both.array() > 0.0).cast<double>().mean(), 0.5);
 }
 
 TEST(GreedyPolicy, ExplorationIsHeldForAShareOfTheStepsAndEndsWithItsEpisode) {

@@ -78,7 +78,9 @@ class Learner {
     options.fit.greedy.validate(checked);
     options.fit.limits.validate(checked);
     Exploration(options.collect.exploration).validate(checked);
-    if (options.collect.final_exploration) options.collect.final_exploration->validate(checked);
+    if (const auto& last = options.collect.final_exploration) {
+      Exploration{.epsilon = last->epsilon, .noise = last->noise}.validate(checked);
+    }
     if (options.fit.sweeps > 0 || options.collect.final_sweeps > 0) {
       PolicyIterationOptions{.value = options.fit.value}.validate();
     }

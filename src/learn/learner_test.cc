@@ -207,10 +207,10 @@ TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   options.collect.greedy_rounds = 3;
   const VectorXd greedy_rounds = moves();
   options.collect.greedy_rounds = 0;
-  options.collect.final_exploration = Exploration{};
+  options.collect.final_exploration = FinalExploration{};
   const VectorXd fading = moves();
   options.collect.exploration = {.epsilon = 0.0, .noise = 0.0, .held = false};
-  options.collect.final_exploration = Exploration{.epsilon = 1.0};
+  options.collect.final_exploration = FinalExploration{.epsilon = 1.0};
   const VectorXd growing = moves();
   options.collect.final_exploration.reset();
   options.collect.optimism = 0.5;

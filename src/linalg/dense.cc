@@ -10,7 +10,9 @@
 #include <waggle/error.h>
 
 #ifdef WAGGLE_WITH_LAPACK
+#include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 #else
 #include <Eigen/Cholesky>
@@ -222,18 +224,36 @@ MatrixXd PositiveSolver::solve(MatrixXd right) const {
   return right;
 }
 
+namespace {
+
+struct Free {
+  void operator()(double* numbers) const { std::free(numbers); }
+};
+
+/// Room for so many numbers that begins with a line of the cache. Some sums are taken in another
+/// order where they begin elsewhere, which depends on whatever else is in memory.
+std::unique_ptr<double[], Free> aligned_room(std::size_t count) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t bytes = (count * sizeof(double) + kLine) / kLine * kLine;
+  auto* room = static_cast<double*>(std::aligned_alloc(kLine, bytes));
+  if (room == nullptr) throw std::bad_alloc();
+  return std::unique_ptr<double[], Free>(room);
+}
+
+}  // namespace
+
 LinearSolution solve(MatrixXd matrix, const MatrixXd& right) {
   const auto lock = guard();
   const int n = static_cast<int>(matrix.rows());
   const int rights = static_cast<int>(right.cols());
   int info = 0;
   std::vector<int> pivots(static_cast<std::size_t>(n));
-  std::vector<double> work(static_cast<std::size_t>(4) * n);
-  const double norm = dlange_("1", &n, &n, matrix.data(), &n, work.data());
+  const auto work = aligned_room(4 * static_cast<std::size_t>(n));
+  const double norm = dlange_("1", &n, &n, matrix.data(), &n, work.get());
   LinearSolution solution{right, 0.0};
   dgesv_(&n, &rights, matrix.data(), &n, pivots.data(), solution.x.data(), &n, &info);
   if (info != 0) return solution;  // a pivot is exactly 0
-  dgecon_("1", &n, matrix.data(), &n, &norm, &solution.reciprocal_condition, work.data(),
+  dgecon_("1", &n, matrix.data(), &n, &norm, &solution.reciprocal_condition, work.get(),
           pivots.data(), &info);
   return solution;
 }

@@ -56,6 +56,20 @@ TEST(Dense, TriangularUpdateKeepsTheGramMatrix) {
   }
 }
 
+TEST(Dense, WhatElseIsInMemoryDoesNotShow) {
+  RandomNumbers numbers;
+  const MatrixXd matrix = numbers.matrix(45, 45);
+  const VectorXd right = numbers.vector(45);
+  const LinearSolution first = solve(matrix, right);
+  std::vector<std::vector<char>> others;
+  for (std::size_t i = 0; i < 64; ++i) {
+    others.emplace_back(1 + 16 * (i % 5));
+    const LinearSolution again = solve(matrix, right);
+    ASSERT_EQ(again.x, first.x);
+    ASSERT_EQ(again.reciprocal_condition, first.reciprocal_condition);
+  }
+}
+
 TEST(Dense, PositiveSolverSolvesLeadingBlocksToo) {
   const MatrixXd root = RandomNumbers(7).matrix(30, 40);
   const MatrixXd matrix = root * root.transpose();

@@ -218,6 +218,10 @@ void read_learning(const std::string& text, int version, Model& model) {
       found->erase("choose_ridge");
     }
   }
+  // What exploration moved to once said whether it was held, too, which was never heeded.
+  if (const auto found = json.find("final_exploration"); found != json.end()) {
+    if (found->is_object()) found->erase("held");
+  }
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;

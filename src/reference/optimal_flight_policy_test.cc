@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <waggle/error.h>
 #include <waggle/optimal_flight_policy.h>
 #include <waggle/rollout.h>
 
