@@ -117,9 +117,9 @@ class Learner {
       residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
       const ReservoirSystem& reservoir = *controller.reservoir;
       const ValueOptions& value = result_.options.value;
-      keep(residual_is_due_
-               ? solve_value(reservoir, controller.layout, experience, value, rewards, {}, &sums_)
-               : fit_value(reservoir, controller.layout, experience, value, rewards));
+      keep(residual_is_due_ ? solve_value(reservoir, controller.layout, experience, value, rewards,
+                                          {.sums = &sums_})
+                            : fit_value(reservoir, controller.layout, experience, value, rewards));
       tell(sweeps);
       return;
     }
@@ -233,8 +233,11 @@ class Learner {
     const int fits = last ? options_.fit.predictive->averaged : 1;
     int made = 0;
     do {
-      fitter_->fit(experience, summary, result_.controller.actions, random_rows_,
-                   result_.options.value.washout_rows(), last, [&] { return tell(fits, made); });
+      fitter_->fit({.rows = experience,
+                    .summary = summary,
+                    .actions = result_.controller.actions,
+                    .washout = result_.options.value.washout_rows()},
+                   random_rows_, last, [&] { return tell(fits, made); });
       fitter_->fill(result_);
       if (result_.predictions) name_predictions(result_.environment, *result_.predictions);
       experience.keep();
