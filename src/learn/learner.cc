@@ -37,11 +37,9 @@ namespace {
 
 constexpr double kWorthSeeing = 0.1;  // of the divergence limit of the first round
 
-/// Whether the policy can do without bounds on an unbounded action.
+/// Whether no policy that will act needs bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
-  const FitOptions& fit = options.fit;
-  return fit.greedy.maximiser == Maximiser::sampled && fit.greedy.candidate_spread &&
-         !fit.action_limit && fit.sweeps == 0 && options.collect.final_sweeps == 0 &&
+  return needs_no_bounds(options.fit) && options.collect.final_sweeps == 0 &&
          options.collect.optimism == 0.0;
 }
 
@@ -186,7 +184,7 @@ class Learner {
   void finish(TrajectorySource& source) {
     const LearnRound& last = result_.rounds.back();
     if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
-    add_fit_warnings(options_.fit, stopped_, result_);
+    add_fit_warnings(result_.rounds, stopped_, result_);
     if (stopped_ && !residual_is_due_) return;
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
@@ -220,7 +218,7 @@ class Learner {
     judge_values();
     if (deviation) result_.deviation_factor = deviation->factor();
     if (!result_.has_confidence()) {
-      result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
+      result_.warnings.emplace_back(kIllConditioned);
     }
     result_.usual = usual.result();
   }
@@ -272,13 +270,10 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      // Predictive states: the one before the first row of an episode predicts nothing yet; what
-      // was acted out began when it began, and of few rows none can be spared.
-      const bool spared =
-          !predictive() || (!result_.collected && summary.rows >= 10 * kCutOutWashout);
-      result_.options.value.washout = summary.cut_out && spared ? kCutOutWashout
-                                      : predictive()            ? 1
-                                                                : 0;
+      // What was acted out began when it began: there is nothing else for predictive states to spare.
+      const bool began = predictive() && result_.collected;
+      result_.options.value.washout =
+          usual_washout(summary.cut_out && !began, predictive(), summary.rows);
     }
   }
 

@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "learn/interval.h"
 #include "linalg/dense.h"
+#include "value/deviation.h"
 
 namespace waggle {
 
@@ -255,8 +256,8 @@ std::vector<Index> WorthEstimate::half_of_features(Index first) const {
 double WorthEstimate::support(double ridge) const {
   MatrixXd gram = MatrixXd::Zero(features_.rows(), features_.rows());
   for (const Group& group : groups_) gram += group.logged.moments.gram();
-  gram.diagonal().array() +=
-      std::max(ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+  const double added = solvable_ridge(ridge, gram);
+  gram.diagonal().array() += added;
   const linalg::PositiveSolver solver(std::move(gram));
   const auto leverage = [&](const MatrixXd& sample) {
     const MatrixXd features = sample.leftCols(sampled_);

@@ -149,10 +149,11 @@ class Tuner {
       options.reservoir.procedure_one = std::nullopt;
     }
     const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
-    // The state of predictive states before an episode's first row predicts nothing yet.
-    const Index washout = options.value.washout.value_or(cut_out_ ? kCutOutWashout : 0);
+    const bool predictive = options.predictive.has_value();
+    const Index washout =
+        options.value.washout.value_or(usual_washout(cut_out_, predictive, result_.rows));
     halves_[i]->judge.emplace(learnt.controller, halves_[i]->rows, options.value.discount,
-                              std::max<Index>(washout, options.predictive ? 1 : 0));
+                              std::max<Index>(washout, predictive ? 1 : 0));
   }
 
   Learnt learn_half(std::size_t i, const FitOptions& options, const ProgressCallback& progress) {

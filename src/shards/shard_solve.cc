@@ -107,7 +107,7 @@ class Round {
     if (!plan_.fit.confidence) return;
     find_usual();
     if (plan_.fit.predictive) {
-      if (fit_.deviation_factor.size() == 0) say_ill_conditioned();
+      say_if_ill_conditioned();
       return;
     }
     require(sums_.moments.size() == 1 && sums_.moments[0].size() == 1 &&
@@ -115,18 +115,15 @@ class Round {
             "the sums are not of the plan's {} features", controller_.reservoir->features());
     MatrixXd system = sums_.moments[0][0].system();
     MatrixXd gram = sums_.moments[0][0].gram();
-    // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's
-    // size.
-    const double ridge =
-        std::max(fit_.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+    const double ridge = solvable_ridge(fit_.diagnostics.ridge, gram);
     system.diagonal().array() += ridge;
     gram.diagonal().array() += ridge;
     fit_.deviation_factor = deviation_factor(std::move(system), gram, fit_.diagnostics.residual);
-    if (fit_.deviation_factor.size() == 0) say_ill_conditioned();
+    say_if_ill_conditioned();
   }
 
-  void say_ill_conditioned() {
-    fit_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
+  void say_if_ill_conditioned() {
+    if (fit_.deviation_factor.size() == 0) fit_.warnings.emplace_back(kIllConditioned);
   }
 
   void find_usual() {
@@ -168,7 +165,7 @@ ShardFit solve_round(const ShardPlan& plan, const ShardFit& fit, ShardStatistics
 
 Model model_of(const ShardPlan& plan, const ShardFit& fit) {
   require(fit.weights.cols() >= 1, "nothing is solved yet: there is no model");
-  Learnt model;
+  Model model;
   model.usual = fit.usual;
   model.controller = controller_of(plan);
   model.controller.weights = fit.weights.rightCols(1);
@@ -190,10 +187,8 @@ Model model_of(const ShardPlan& plan, const ShardFit& fit) {
                       .waggle_version = WAGGLE_VERSION,
                       .rows = summary.rows,
                       .episodes = summary.episodes};
-  model.rounds.push_back(
-      {.steps = summary.rows, .mean_reward = 0.0, .sweeps = fit.sweeps, .end = fit.end});
   if (plan.fit.predictive) fill_predictive(plan, fit, model);
-  add_fit_warnings(plan.fit, false, model);
+  add_fit_warnings({{.steps = summary.rows, .sweeps = fit.sweeps, .end = fit.end}}, false, model);
   model.warnings.insert(model.warnings.end(), fit.warnings.begin(), fit.warnings.end());
   if (fit.stage != ShardFit::Stage::done) {
     model.warnings.emplace_back("learning is not at its end: there are rounds still to come");
