@@ -19,6 +19,9 @@ inline Eigen::Index usual_washout(bool cut_out, bool predictive, Eigen::Index ro
   return predictive ? 1 : 0;
 }
 
+/// The first rows of a log, so many at most; none if it is empty.
+Trajectory first_rows(TrajectorySource& log, Eigen::Index most);
+
 /// 100 times the largest |reward| or |observation|.
 inline double divergence_limit(const ChannelRanges& ranges, Eigen::Index action_size) {
   double largest = 0.0;

@@ -82,6 +82,7 @@ class Tuner {
 
   TuneResult run(TrajectorySource& log) {
     const Trajectory rows = first_rows(log, kMostTunedRows);
+    require(rows.steps() > 0, "the log is empty");
     result_.rows = rows.steps();
     cut_out_ = log.cut_out().value_or(rows.episodes() == 1 &&
                                       rows.end(rows.steps() - 1) == EpisodeEnd::none);
