@@ -15,6 +15,7 @@
 #include "learn/first_look.h"
 #include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
+#include "learn/joined_rows.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
 #include "learn/usual.h"
@@ -141,43 +142,17 @@ class Learner {
   bool learns_from_divergence() const { return predictive(); }
 
   /// What every copy of the environment has seen so far.
-  const std::vector<Trajectory>& rows() const { return rows_.rows; }
+  JoinedRows& rows() { return rows_; }
 
   void add_round(Collected collected) {
     LearnRound& round = result_.rounds.emplace_back();
     round.steps = collected.steps();
     round.mean_reward = collected.mean_reward();
     round.diverged = collected.diverged;
-    if (collected.diverged && !learns_from_divergence()) {
-      // Nothing is learnt from it.
-    } else if (rows_.rows.empty()) {
-      rows_ = std::move(collected);
-    } else {
-      rows_.append(std::move(collected));
-    }
-    // One copy after the other; but for the last of them, each record ends where it does. New rows
-    // come in between those there were.
-    if (fitter_ && rows_.rows.size() > 1) fitter_->forget_rows();
-    Trajectory& experience = result_.experience;
-    experience.clear();
-    random_rows_.clear();
-    for (std::size_t i = 0; i < rows_.rows.size(); ++i) {
-      const Index before = experience.steps();
-      if (before > 0 && experience.end(before - 1) == EpisodeEnd::none) {
-        experience.end_episode(EpisodeEnd::truncated);
-      }
-      experience.append(rows_.rows[i]);
-      random_rows_.insert(random_rows_.end(), rows_.random[i].begin(), rows_.random[i].end());
-      random_rows_.resize(static_cast<std::size_t>(experience.steps()), true);
-    }
-  }
-  /// The system was reset: whatever comes next starts an episode.
-  void cut() {
-    for (Trajectory& rows : rows_.rows) {
-      if (rows.steps() > 0 && rows.end(rows.steps() - 1) == EpisodeEnd::none) {
-        rows.end_episode(EpisodeEnd::truncated);
-      }
-    }
+    if (!collected.diverged || learns_from_divergence()) rows_.add(std::move(collected));
+    // New rows come in between those there were, where one copy follows the other.
+    if (fitter_ && rows_.copies().size() > 1) fitter_->forget_rows();
+    rows_.write(result_.experience, random_rows_);
   }
 
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
@@ -270,7 +245,8 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      // What was acted out began when it began: there is nothing else for predictive states to spare.
+      // What was acted out began when it began: there is nothing else for predictive states to
+      // spare.
       const bool began = predictive() && result_.collected;
       result_.options.value.washout =
           usual_washout(summary.cut_out && !began, predictive(), summary.rows);
@@ -336,7 +312,7 @@ class Learner {
   std::optional<ValueRange> range_;  // of the values of the rows, if they are known
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;
-  Collected rows_;                 // of every copy
+  JoinedRows rows_;
   std::vector<bool> random_rows_;  // of the experience, whose actions were drawn at random
   Learnt result_;
 };
@@ -357,7 +333,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
     if (initially) {
       collected = collector.begin({.steps = steps});
     } else {
-      collected = collector.act(learnt, learner.rows(), round, rounds,
+      collected = collector.act(learnt, learner.rows().copies(), round, rounds,
                                 {.steps = steps, .divergence_limit = limit});
     }
     if (collected.diverged) {
@@ -368,7 +344,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
         return std::move(learnt);
       }
       // The system was reset; whatever the fit thinks the state is, the next rows start an episode.
-      learner.cut();
+      learner.rows().cut();
       const Index left = steps - collected.steps();
       if (learner.learns_from_divergence() && left > 0) {
         collected.append(collector.begin({.steps = left}));
