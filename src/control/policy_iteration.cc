@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <waggle/policy_iteration.h>
 
+#include "control/between_sweeps.h"
 #include "control/prepared_rows.h"
 #include "core/check.h"
 #include "core/memory.h"
@@ -128,17 +130,86 @@ class Sweep {
   std::vector<double> greedy_;  // the greedy actions of the sweep before
 };
 
-/// A λ chosen from the data stays for the sweeps that follow: what it has to tame, the noise of the
-/// data, is the same in all of them.
-void keep_chosen_ridge(const ValueFit& fit, ValueOptions& options) {
-  if (!options.solve.choose()) return;
-  options.solve.ridge = fit.diagnostics.relative_ridge;
-  options.solve.scale = RidgeScale::relative;
-}
+/// The sweeps, one after the other.
+class Sweeps {
+ public:
+  Sweeps(const Controller& controller, TrajectorySource& source,
+         const PolicyIterationOptions& options)
+      : controller_(controller),
+        source_(source),
+        options_(options),
+        value_(options.value),
+        search_(controller),
+        sweep_(controller, options),
+        path_(*controller.reservoir, options.rewards, options.value.discount) {}
 
-double relative_distance(const VectorXd& from, const VectorXd& to) {
-  return (to - from).norm() / std::max(to.norm(), 1e-300);
-}
+  PolicyIteration run(const SweepCallback& told) {
+    begin();
+    // Kept states are of use from the second sweep on.
+    const double kept = options_.sweeps >= 2 ? options_.execution.kept_memory : 0.0;
+    PreparedWalk walk(source_, value_.washout_rows(), kBlock, kept * available_memory(),
+                      result_.value.diagnostics.samples);
+    for (int i = 0; i < options_.sweeps; ++i) {
+      sweep(i, walk);
+      if (told && !told(result_)) break;
+      if (variance_ && i == 0) continue;  // the weighted fit is still to come
+      result_.end = path_.end(options_.tolerance);
+      if (result_.end != PolicyIterationEnd::stopped) break;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void begin() {
+    if (controller_.weights.size() == 0) {
+      // What there is to say of these values the first sweep says.
+      result_.value = solve_value(*controller_.reservoir, controller_.layout, source_, value_,
+                                  options_.rewards);
+      keep_chosen_ridge(result_.value.diagnostics, value_);
+      search_.set_weights(result_.value.weights);
+    }
+    path_.add(search_.weights());
+    if (options_.reweight && options_.sweeps >= 2) variance_.emplace(*controller_.reservoir);
+  }
+
+  void sweep(int i, PreparedWalk& walk) {
+    PolicyIterationSweep& report = result_.sweeps.emplace_back();
+    prepare_equations(i);
+    sweep_.run(search_, walk, variance_ ? &*variance_ : nullptr, *equations_, result_.value.state,
+               report);
+    if (variance_ && i == 0) variance_->fit();
+    solve_next(*equations_, result_.value);
+    keep_chosen_ridge(result_.value.diagnostics, value_);
+    result_.value.options = options_.value;
+    result_.value.diagnostics.residual = report.bellman_error;
+    search_.set_weights(result_.value.weights);
+    path_.add(result_.value.weights);
+    report.weight_change = path_.change();
+    if (i == 0) report.actions_changed = 1.0;  // there was no greedy action before it
+  }
+
+  void prepare_equations(int i) {
+    // The same rows as before, if they have the same weights and folds.
+    if (equations_ && !chose_ && !(variance_ && i == 1)) {
+      equations_->restart();
+    } else {
+      equations_.emplace(*controller_.reservoir, value_, source_, options_.rewards);
+    }
+    chose_ = value_.solve.choose();
+  }
+
+  const Controller& controller_;
+  TrajectorySource& source_;
+  const PolicyIterationOptions& options_;
+  ValueOptions value_;  // the λ of the first fit stays
+  ActionSearch search_;
+  Sweep sweep_;
+  WeightPath path_;
+  std::optional<VarianceModel> variance_;
+  std::optional<ValueEquations> equations_;
+  bool chose_ = false;  // the ridge, in the sweep before: there were folds
+  PolicyIteration result_;
+};
 
 }  // namespace
 
@@ -146,72 +217,7 @@ PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& s
                                const PolicyIterationOptions& options, const SweepCallback& told) {
   options.validate();
   const ThreadLimit threads(options.execution.threads);
-  PolicyIteration result;
-  ActionSearch search(controller);
-  const ReservoirSystem& reservoir = *controller.reservoir;
-  PolicyIterationOptions used = options;
-  ValueOptions& value = used.value;
-  if (controller.weights.size() == 0) {
-    // What there is to say of these values the first sweep says.
-    result.value = solve_value(reservoir, controller.layout, source, value, options.rewards);
-    keep_chosen_ridge(result.value, value);
-    search.set_weights(result.value.weights);
-  }
-  // What the unit and the offset of the rewards make of W says nothing of how much it has changed.
-  const auto centred = [&](VectorXd weights) {
-    const Index constant = reservoir.constant_feature();
-    if (constant >= 0) weights[constant] -= options.rewards.constant_weight(value.discount);
-    weights /= options.rewards.unit;
-    return weights;
-  };
-  // Kept states are of use from the second sweep on.
-  const double kept = options.sweeps >= 2 ? options.execution.kept_memory : 0.0;
-  PreparedWalk walk(source, value.washout_rows(), kBlock, kept * available_memory(),
-                    result.value.diagnostics.samples);
-  Sweep sweep(controller, used);
-  std::optional<VarianceModel> variance;
-  if (options.reweight && options.sweeps >= 2) variance.emplace(reservoir);
-  std::vector<VectorXd> visited;
-  std::optional<ValueEquations> equations;
-  bool chose = false;  // the ridge, in the sweep before: there were folds
-  for (int i = 0; i < options.sweeps; ++i) {
-    PolicyIterationSweep& report = result.sweeps.emplace_back();
-    // The same rows as before, if they have the same weights and folds.
-    if (equations && !chose && !(variance && i == 1)) {
-      equations->restart();
-    } else {
-      equations.emplace(reservoir, value, source, options.rewards);
-    }
-    chose = value.solve.choose();
-    sweep.run(search, walk, variance ? &*variance : nullptr, *equations, result.value.state,
-              report);
-    if (variance && i == 0) variance->fit();
-    const std::vector<RidgeCandidate> path = std::move(result.value.diagnostics.ridge_path);
-    equations->solve(result.value);
-    if (!value.solve.choose()) result.value.diagnostics.ridge_path = path;
-    keep_chosen_ridge(result.value, value);
-    result.value.options = options.value;
-    result.value.diagnostics.residual = report.bellman_error;
-    visited.push_back(centred(search.weights()));
-    const VectorXd w = centred(result.value.weights);
-    report.weight_change = relative_distance(visited.back(), w);
-    search.set_weights(result.value.weights);
-    if (i == 0) report.actions_changed = 1.0;  // there was no greedy action before it
-    if (told && !told(result)) break;
-    if (variance && i == 0) continue;  // the weighted fit is still to come
-    if (report.weight_change <= options.tolerance) {
-      result.end = PolicyIterationEnd::fixed_point;
-      break;
-    }
-    const auto seen = [&](const VectorXd& earlier) {
-      return relative_distance(earlier, w) <= options.tolerance;
-    };
-    if (std::any_of(visited.begin(), visited.end() - 1, seen)) {
-      result.end = PolicyIterationEnd::cycle;
-      break;
-    }
-  }
-  return result;
+  return Sweeps(controller, source, options).run(told);
 }
 
 }  // namespace waggle

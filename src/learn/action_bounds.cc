@@ -28,6 +28,11 @@ ActionSpace bounded_by(const ActionSpace& space, const ChannelRanges& ranges,
   return result;
 }
 
+bool needs_no_bounds(const FitOptions& fit) {
+  return fit.greedy.maximiser == Maximiser::sampled && fit.greedy.candidate_spread &&
+         !fit.action_limit && fit.sweeps == 0;
+}
+
 ActionSpace with_some_bounds(const ActionSpace& space) {
   if (space.is_bounded()) return space;
   return ActionSpace::box(VectorXd::Constant(space.size(), -1.0),

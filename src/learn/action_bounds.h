@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <waggle/environment.h>
+#include <waggle/model.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -11,6 +12,9 @@ namespace waggle {
 /// taken ended. Throws Error if those are all the same.
 ActionSpace bounded_by(const ActionSpace& space, const ChannelRanges& ranges,
                        std::optional<double> limit);
+
+/// Whether a policy of such a fit can do without bounds on an unbounded action.
+bool needs_no_bounds(const FitOptions& fit);
 
 /// The space with some bounds in place of missing ones, to check options by that only ask whether
 /// there are any.

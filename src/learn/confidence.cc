@@ -98,9 +98,7 @@ void DeviationSums::flush() {
 
 MatrixXd DeviationSums::factor() {
   flush();
-  // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's size.
-  const auto n = static_cast<double>(gram_.rows());
-  const double ridge = std::max(model_.diagnostics.ridge, 1e-12 * gram_.trace() / n);
+  const double ridge = solvable_ridge(model_.diagnostics.ridge, gram_);
   system_.diagonal().array() += ridge;
   gram_.diagonal().array() += ridge;
   return deviation_factor(std::move(system_), gram_, model_.diagnostics.residual);

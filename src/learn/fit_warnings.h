@@ -1,11 +1,16 @@
 #pragma once
 
+#include <vector>
+
 #include <waggle/learner.h>
 
 namespace waggle {
 
-/// Adds what there is to say of the last fit and of the rounds before it. `stopped`: the end was
-/// asked for.
-void add_fit_warnings(const FitOptions& options, bool stopped, Learnt& learnt);
+/// Where a model was to say how sure its value is, and does not.
+constexpr char kIllConditioned[] = "the fit is too ill-conditioned to say how sure the value is";
+
+/// Adds to the model what there is to say of its fit and of the rounds that led to it. `stopped`:
+/// the end was asked for.
+void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model& model);
 
 }  // namespace waggle

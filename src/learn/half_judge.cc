@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <waggle/predictive.h>
+#include <waggle/states.h>
 
 #include "core/check.h"
 #include "core/memory.h"
@@ -30,38 +30,25 @@ HalfJudge::HalfJudge(const Controller& features, const Trajectory& rows, double 
       layout_(features.layout),
       rows_(rows),
       discount_(discount),
-      used_(reservoir_->features()),
-      constant_(reservoir_->constant_feature()) {
+      judging_(features) {
   require_fit(layout_, rows);
-  if (const PredictiveNetwork* network = features.predictive()) {
-    // What is expected at once, and the last of the fits that were averaged.
-    used_ = network->heads().back().features();
-    first_too_ = true;
-    constant_ = 1;
-  }
   const Index all = rows.steps();
-  require_memory(
-      8.0 * static_cast<double>(all) * static_cast<double>(reservoir_->units() + 4 * used_),
-      "judging what settings are worth");
+  require_memory(8.0 * static_cast<double>(all) *
+                     static_cast<double>(reservoir_->units() + 4 * judging_.size()),
+                 "judging what settings are worth");
   std::vector<Index> starts;
   states_.resize(reservoir_->units(), all);
-  VectorXd state = VectorXd::Zero(reservoir_->units()), next = state, z(layout_.size());
-  Index in_episode = 0;
-  for (Index k = 0; k < all; ++k) {
-    if (in_episode >= washout) {
+  VectorXd state = VectorXd::Zero(reservoir_->units());
+  for_each_block(*reservoir_, layout_, rows, state, [&](const StateBlock& block) {
+    for (Index i = 0; i < block.steps(); ++i) {
+      const Index in_episode = block.first_in_episode + i;
+      if (in_episode < washout) continue;
       if (in_episode == washout) starts.push_back(judged());
-      states_.col(judged()) = state;
-      judged_.push_back(k);
+      states_.col(judged()) = block.states.col(i);
+      judged_.push_back(block.first + i);
     }
-    layout_.write(rows.rewards()[k], rows.actions().col(k), rows.observations().col(k), z);
-    reservoir_->step(state, z, next);
-    state.swap(next);
-    ++in_episode;
-    if (rows.end(k) == EpisodeEnd::none) continue;
-    episodic_ = episodic_ || rows.end(k) == EpisodeEnd::terminated;
-    state.setZero();
-    in_episode = 0;
-  }
+    episodic_ = episodic_ || block.terminated(block.steps() - 1);
+  });
   const Index m = judged();
   require(m > 0, "every episode is within the washout of {} rows", washout);
   states_.conservativeResize(Eigen::NoChange, m);
@@ -78,9 +65,8 @@ HalfJudge::HalfJudge(const Controller& features, const Trajectory& rows, double 
 void HalfJudge::map(const MatrixXd& states, MatrixXd& features) const {
   MatrixXd all(reservoir_->features(), states.cols());
   reservoir_->map_features(states, all);
-  features.resize(used_ + (first_too_ ? 1 : 0), states.cols());
-  features.bottomRows(used_) = all.bottomRows(used_);
-  if (first_too_) features.row(0) = all.row(0);
+  features.resize(judging_.size(), states.cols());
+  judging_.pick(all, features);
 }
 
 MatrixXd HalfJudge::features_after(const Eigen::Ref<const MatrixXd>& actions) const {
@@ -116,7 +102,7 @@ HalfWorth HalfJudge::worth_of(const MatrixXd& followed) const {
   linalg::add_outer_product(features_, features_ - discount_ * followed, system);
   VectorXd penalty =
       VectorXd::Constant(n, kRidge * features_.squaredNorm() / static_cast<double>(n));
-  if (constant_ >= 0) penalty[constant_] *= kOfConstant;
+  if (judging_.constant() >= 0) penalty[judging_.constant()] *= kOfConstant;
   system.diagonal() += penalty;
   const VectorXd wanted = followed * weights_;
   const VectorXd value = linalg::solve(system, features_ * rewards_).x;  // W

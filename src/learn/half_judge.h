@@ -8,6 +8,8 @@
 #include <waggle/model.h>
 #include <waggle/trajectory.h>
 
+#include "learn/judging_features.h"
+
 namespace waggle {
 
 /// What some rows say of a policy that was not learnt from them, by one judge for all policies
@@ -50,10 +52,8 @@ class HalfJudge {
   InputLayout layout_;
   const Trajectory& rows_;
   double discount_;
+  JudgingFeatures judging_;
   bool episodic_ = false;
-  Eigen::Index used_ = 0;             // features, the last ones of all …
-  bool first_too_ = false;            // … and the first
-  Eigen::Index constant_ = -1;        // among those used
   std::vector<Eigen::Index> judged_;  // rows
   Eigen::VectorXd weights_;           // w, of each row that is judged
   Eigen::VectorXd rewards_;

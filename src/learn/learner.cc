@@ -15,6 +15,7 @@
 #include "learn/first_look.h"
 #include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
+#include "learn/joined_rows.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
 #include "learn/usual.h"
@@ -37,11 +38,9 @@ namespace {
 
 constexpr double kWorthSeeing = 0.1;  // of the divergence limit of the first round
 
-/// Whether the policy can do without bounds on an unbounded action.
+/// Whether no policy that will act needs bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
-  const FitOptions& fit = options.fit;
-  return fit.greedy.maximiser == Maximiser::sampled && fit.greedy.candidate_spread &&
-         !fit.action_limit && fit.sweeps == 0 && options.collect.final_sweeps == 0 &&
+  return needs_no_bounds(options.fit) && options.collect.final_sweeps == 0 &&
          options.collect.optimism == 0.0;
 }
 
@@ -119,9 +118,9 @@ class Learner {
       residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
       const ReservoirSystem& reservoir = *controller.reservoir;
       const ValueOptions& value = result_.options.value;
-      keep(residual_is_due_
-               ? solve_value(reservoir, controller.layout, experience, value, rewards, {}, &sums_)
-               : fit_value(reservoir, controller.layout, experience, value, rewards));
+      keep(residual_is_due_ ? solve_value(reservoir, controller.layout, experience, value, rewards,
+                                          {.sums = &sums_})
+                            : fit_value(reservoir, controller.layout, experience, value, rewards));
       tell(sweeps);
       return;
     }
@@ -145,50 +144,24 @@ class Learner {
   bool learns_from_divergence() const { return predictive(); }
 
   /// What every copy of the environment has seen so far.
-  const std::vector<Trajectory>& rows() const { return rows_.rows; }
+  JoinedRows& rows() { return rows_; }
 
   void add_round(Collected collected) {
     LearnRound& round = result_.rounds.emplace_back();
     round.steps = collected.steps();
     round.mean_reward = collected.mean_reward();
     round.diverged = collected.diverged;
-    if (collected.diverged && !learns_from_divergence()) {
-      // Nothing is learnt from it.
-    } else if (rows_.rows.empty()) {
-      rows_ = std::move(collected);
-    } else {
-      rows_.append(std::move(collected));
-    }
-    // One copy after the other; but for the last of them, each record ends where it does. New rows
-    // come in between those there were.
-    if (fitter_ && rows_.rows.size() > 1) fitter_->forget_rows();
-    Trajectory& experience = result_.experience;
-    experience.clear();
-    random_rows_.clear();
-    for (std::size_t i = 0; i < rows_.rows.size(); ++i) {
-      const Index before = experience.steps();
-      if (before > 0 && experience.end(before - 1) == EpisodeEnd::none) {
-        experience.end_episode(EpisodeEnd::truncated);
-      }
-      experience.append(rows_.rows[i]);
-      random_rows_.insert(random_rows_.end(), rows_.random[i].begin(), rows_.random[i].end());
-      random_rows_.resize(static_cast<std::size_t>(experience.steps()), true);
-    }
-  }
-  /// The system was reset: whatever comes next starts an episode.
-  void cut() {
-    for (Trajectory& rows : rows_.rows) {
-      if (rows.steps() > 0 && rows.end(rows.steps() - 1) == EpisodeEnd::none) {
-        rows.end_episode(EpisodeEnd::truncated);
-      }
-    }
+    if (!collected.diverged || learns_from_divergence()) rows_.add(std::move(collected));
+    // New rows come in between those there were, where one copy follows the other.
+    if (fitter_ && rows_.copies().size() > 1) fitter_->forget_rows();
+    rows_.write(result_.experience, random_rows_);
   }
 
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
   void finish(TrajectorySource& source) {
     const LearnRound& last = result_.rounds.back();
     if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
-    add_fit_warnings(options_.fit, stopped_, result_);
+    add_fit_warnings(result_.rounds, stopped_, result_);
     if (stopped_ && !residual_is_due_) return;
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
@@ -222,7 +195,7 @@ class Learner {
     judge_values();
     if (deviation) result_.deviation_factor = deviation->factor();
     if (!result_.has_confidence()) {
-      result_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
+      result_.warnings.emplace_back(kIllConditioned);
     }
     result_.usual = usual.result();
   }
@@ -235,8 +208,11 @@ class Learner {
     const int fits = last ? options_.fit.predictive->averaged : 1;
     int made = 0;
     do {
-      fitter_->fit(experience, summary, result_.controller.actions, random_rows_,
-                   result_.options.value.washout_rows(), last, [&] { return tell(fits, made); });
+      fitter_->fit({.rows = experience,
+                    .summary = summary,
+                    .actions = result_.controller.actions,
+                    .washout = result_.options.value.washout_rows()},
+                   random_rows_, last, [&] { return tell(fits, made); });
       fitter_->fill(result_);
       if (result_.predictions) name_predictions(result_.environment, *result_.predictions);
       experience.keep();
@@ -271,13 +247,11 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      // Predictive states: the one before the first row of an episode predicts nothing yet; what
-      // was acted out began when it began, and of few rows none can be spared.
-      const bool spared =
-          !predictive() || (!result_.collected && summary.rows >= 10 * kCutOutWashout);
-      result_.options.value.washout = summary.cut_out && spared ? kCutOutWashout
-                                      : predictive()            ? 1
-                                                                : 0;
+      // What was acted out began when it began: there is nothing else for predictive states to
+      // spare.
+      const bool began = predictive() && result_.collected;
+      result_.options.value.washout =
+          usual_washout(summary.cut_out && !began, predictive(), summary.rows);
     }
   }
 
@@ -340,7 +314,7 @@ class Learner {
   std::optional<ValueRange> range_;  // of the values of the rows, if they are known
   std::optional<EchoStateNetwork> drawn_;
   std::optional<PredictiveFitter> fitter_;
-  Collected rows_;                 // of every copy
+  JoinedRows rows_;
   std::vector<bool> random_rows_;  // of the experience, whose actions were drawn at random
   Learnt result_;
 };
@@ -361,7 +335,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
     if (initially) {
       collected = collector.begin({.steps = steps});
     } else {
-      collected = collector.act(learnt, learner.rows(), round, rounds,
+      collected = collector.act(learnt, learner.rows().copies(), round, rounds,
                                 {.steps = steps, .divergence_limit = limit});
     }
     if (collected.diverged) {
@@ -372,7 +346,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
         return std::move(learnt);
       }
       // The system was reset; whatever the fit thinks the state is, the next rows start an episode.
-      learner.cut();
+      learner.rows().cut();
       const Index left = steps - collected.steps();
       if (learner.learns_from_divergence() && left > 0) {
         collected.append(collector.begin({.steps = left}));

@@ -10,6 +10,7 @@
 #include <waggle/states.h>
 
 #include "core/magnitude.h"
+#include "learn/first_look.h"
 
 namespace waggle {
 
@@ -22,20 +23,6 @@ namespace {
 constexpr Index kMostChoiceNumbers = 10'000'000;  // of these rows
 constexpr Index kFewestChoiceRows = 300;
 constexpr Index kChoiceChunk = 4096;
-
-/// The first rows of a log.
-Trajectory first_rows(TrajectorySource& log) {
-  log.rewind();
-  Trajectory chunk(1, 0);
-  if (!log.next(chunk)) return chunk;
-  Trajectory rows(chunk.action_size(), chunk.observation_size());
-  const Index most = std::min(
-      kMostChoiceRows, kMostChoiceNumbers / (1 + chunk.action_size() + chunk.observation_size()));
-  do {
-    rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
-  } while (rows.steps() < most && log.next(chunk));
-  return rows;
-}
 
 /// Where the rows to judge by begin: after two thirds, and with an episode if one begins there.
 Index first_judged(const Trajectory& rows) {
@@ -79,7 +66,8 @@ double unexplained(const Model& model, TrajectorySource& rows) {
 
 std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectorySource& log,
                                         const FitOptions& options, const LearnWith& given) {
-  const Trajectory all = first_rows(log);
+  const Index numbers = 1 + spec.actions.size() + spec.observation_size();  // of a row
+  const Trajectory all = first_rows(log, std::min(kMostChoiceRows, kMostChoiceNumbers / numbers));
   if (all.steps() < kFewestChoiceRows) return std::nullopt;
   const Index split = first_judged(all);
   Trajectory known(all.action_size(), all.observation_size());

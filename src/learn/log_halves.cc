@@ -25,17 +25,6 @@ Index middle_of(const Trajectory& rows) {
 
 }  // namespace
 
-Trajectory first_rows(TrajectorySource& log, Index most) {
-  log.rewind();
-  Trajectory chunk(1, 0);
-  require(log.next(chunk), "the log is empty");
-  Trajectory rows(chunk.action_size(), chunk.observation_size());
-  do {
-    rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
-  } while (rows.steps() < most && log.next(chunk));
-  return rows;
-}
-
 std::string too_few_for_halves(const Trajectory& rows) {
   const Index episodes = rows.episodes();
   bool terminates = false;

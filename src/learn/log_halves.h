@@ -8,9 +8,6 @@
 /// A log as two halves, of which each can judge what was learnt from the other.
 namespace waggle {
 
-/// The first rows of a log, so many at most. Throws Error if there are none.
-Trajectory first_rows(TrajectorySource& log, Eigen::Index most);
-
 /// Why rows are too few for halves, for a person; empty if they are not.
 std::string too_few_for_halves(const Trajectory& rows);
 

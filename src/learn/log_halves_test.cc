@@ -1,11 +1,8 @@
 #include "learn/log_halves.h"
 
-#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "expect_error.h"
 
 namespace waggle {
 namespace {
@@ -65,19 +62,6 @@ TEST(LogHalves, FewEpisodesAreCutWhereOneEndsNearTheMiddle) {
   EXPECT_EQ(halves_of(rows_of(1000, 480))[0].steps(), 480);
   EXPECT_EQ(halves_of(rows_of(1000, 500))[0].steps(), 500);
   EXPECT_EQ(halves_of(rows_of(1000, 390))[0].steps(), 500);  // ends at 390 and 780: not near
-}
-
-TEST(LogHalves, FirstRowsAreAtMostSoMany) {
-  const Trajectory rows = rows_of(100);
-  TrajectoryChunks log(rows, 30);
-  for (const Index most : {1, 30, 31, 100, 1000}) {
-    const Trajectory first = first_rows(log, most);
-    EXPECT_EQ(first.steps(), std::min<Index>(most, 100));
-    EXPECT_EQ(first.rewards()[first.steps() - 1], static_cast<double>(first.steps() - 1));
-  }
-  const Trajectory none(1, 0);
-  TrajectoryChunks empty(none);
-  expect_error([&] { first_rows(empty, 10); }, "empty");
 }
 
 TEST(LogHalves, SaysWhatIsTooLittle) {

@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "learn/interval.h"
 #include "linalg/dense.h"
+#include "value/deviation.h"
 
 namespace waggle {
 
@@ -84,19 +85,11 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
       options_(options),
       discount_(model.options.value.discount),
       stretch_(stretch_of(discount_)),
+      judging_(model.controller),
       products_(model.controller.layout, model.ranges) {
   options.validate();
   const ReservoirSystem& reservoir = *model.controller.reservoir;
-  const Index all = reservoir.features();
-  used_ = all;
-  constant_ = reservoir.constant_feature();
-  if (const PredictiveNetwork* network = model.controller.predictive()) {
-    // What is expected at once, and the last of the fits that were averaged.
-    used_ = network->heads().back().features();
-    first_too_ = true;
-    constant_ = 1;
-  }
-  const Index n = used_ + (first_too_ ? 1 : 0) + products_.size();
+  const Index n = judging_.size() + products_.size();
   const auto size = static_cast<double>(n);
   require_memory(matrix_bytes(4.0 * kGroups + 12.0, size),
                  fmt::format("estimating what a policy over {} features is worth", n));
@@ -107,7 +100,7 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
       MatrixXd::Zero(products_.size(), kWorthBlock);
   before_ = VectorXd::Zero(products_.size());
   input_.resize(model.controller.layout.size());
-  mapped_.resize(all, kWorthBlock);
+  mapped_.resize(reservoir.features(), kWorthBlock);
   features_ = next_features_ = greedy_features_ = MatrixXd(n, kWorthBlock);
   rewards_.resize(kWorthBlock);
   terminated_.resize(kWorthBlock);
@@ -156,8 +149,7 @@ void WorthEstimate::write_products(double reward, const Ref<const VectorXd>& act
 void WorthEstimate::map(const MatrixXd& states, const MatrixXd& products, MatrixXd& features) {
   auto mapped = mapped_.leftCols(held_);
   model_.controller.reservoir->map_features(states.leftCols(held_), mapped);
-  features.middleRows(first_too_ ? 1 : 0, used_).leftCols(held_) = mapped.bottomRows(used_);
-  if (first_too_) features.row(0).head(held_) = mapped.row(0);
+  judging_.pick(mapped, features.topRows(judging_.size()).leftCols(held_));
   if (unit_ == 0.0) unit_ = std::sqrt(mapped.squaredNorm() / static_cast<double>(mapped.size()));
   features.bottomRows(products_.size()).leftCols(held_) = unit_ * products.leftCols(held_);
 }
@@ -228,13 +220,13 @@ WorthEstimate::Values WorthEstimate::values(std::size_t left_out, const RidgeOpt
       starts += terminates_ ? part.starts : part.nexts;
       count += terminates_ ? group.episodes : group.rows;
     }
-    Index constant = constant_;
+    Index constant = judging_.constant();
     if (!features.empty()) {
       moments = TdMoments::of(discount_, moments.samples(), moments.system()(features, features),
                               moments.target()(features), moments.gram()(features, features));
       starts = VectorXd(starts(features));
-      constant = std::find(features.begin(), features.end(), constant_) - features.begin();
-      if (constant_ < 0) constant = -1;
+      const auto at = std::find(features.begin(), features.end(), constant);
+      constant = constant < 0 ? -1 : at - features.begin();
     }
     const double scale = terminates_ ? 1.0 : 1.0 - discount_;
     return scale * starts.dot(solve_td({moments}, ridge, constant).weights) / count;
@@ -243,11 +235,10 @@ WorthEstimate::Values WorthEstimate::values(std::size_t left_out, const RidgeOpt
 }
 
 std::vector<Index> WorthEstimate::half_of_features(Index first) const {
-  const Index own = first_too_ ? 1 : 0;  // where those of the model begin
   std::vector<Index> result;
   for (Index i = 0; i < features_.rows(); ++i) {
-    const bool shared = i < own || i >= own + used_ || i == constant_;
-    if (shared || i % 2 == first) result.push_back(i);
+    const bool needed = i >= judging_.size() || judging_.is_needed(i);
+    if (needed || i % 2 == first) result.push_back(i);
   }
   return result;
 }
@@ -255,8 +246,8 @@ std::vector<Index> WorthEstimate::half_of_features(Index first) const {
 double WorthEstimate::support(double ridge) const {
   MatrixXd gram = MatrixXd::Zero(features_.rows(), features_.rows());
   for (const Group& group : groups_) gram += group.logged.moments.gram();
-  gram.diagonal().array() +=
-      std::max(ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+  const double added = solvable_ridge(ridge, gram);
+  gram.diagonal().array() += added;
   const linalg::PositiveSolver solver(std::move(gram));
   const auto leverage = [&](const MatrixXd& sample) {
     const MatrixXd features = sample.leftCols(sampled_);
@@ -274,7 +265,7 @@ void WorthEstimate::estimate(PolicyWorth& result) const {
   for (std::size_t i = 0; i < kGroups; ++i)
     folds[i % folds.size()].merge(groups_[i].learnt.moments);
   std::erase_if(folds, [](const TdMoments& fold) { return fold.samples() == 0; });
-  const TdFit fit = solve_td(folds, {}, constant_);
+  const TdFit fit = solve_td(folds, {}, judging_.constant());
   const RidgeOptions ridge{.ridge = fit.relative_ridge, .scale = RidgeScale::relative};
   result.support = support(fit.ridge);
   if (result.support < options_.least_support) {

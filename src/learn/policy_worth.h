@@ -8,6 +8,7 @@
 #include <waggle/temporal_difference.h>
 
 #include "control/transitions.h"
+#include "learn/judging_features.h"
 
 namespace waggle {
 
@@ -76,11 +77,9 @@ class WorthEstimate {
   const Model& model_;
   const WorthOptions options_;
   const double discount_;
-  const Eigen::Index stretch_;  // rows that stay together
-  const InputProducts products_;
-  Eigen::Index used_ = 0;       // features, the last ones of all …
-  bool first_too_ = false;      // … and the first
-  Eigen::Index constant_ = -1;  // among those used
+  const Eigen::Index stretch_;     // rows that stay together
+  const JudgingFeatures judging_;  // come first, …
+  const InputProducts products_;   // … and then these
   std::vector<Group> groups_;
   Eigen::Index rows_ = 0;
   Eigen::Index episodes_ = 0;

@@ -82,21 +82,23 @@ PredictionSums PredictiveFitter::sums_over(RememberedExperience& remembered,
   return sums;
 }
 
-double PredictiveFitter::reward_told_by(Index seen, TrajectorySource& experience, Index rows,
-                                        const PredictiveSteps& steps,
-                                        const ActionSpace& actions) const {
+double PredictiveFitter::reward_told_by(Index seen, const Experience& experience,
+                                        const PredictiveSteps& steps) const {
   const auto remembered = remembered_with(seen);
   PredictiveHead head;
-  head.first = sums_over(*remembered, experience, steps).solve(false);
-  const std::uint64_t seed = options_.reservoir.seed;
-  head.dynamics = draw_features(kTrialFeatures, head.first.rows(), 1.0, seed, kTrialStream);
-  head.value = draw_value_features(layout_, kTrialFeatures, head.first.rows(), 0, 1.0, seed,
-                                   kTrialStream + 1);
-  const Transitions transitions =
-      gather(*remembered, experience, head, rows, options_.predictive->value_rows);
+  head.first = sums_over(*remembered, experience.rows, steps).solve(false);
+  FeatureDraw draw{.count = kTrialFeatures,
+                   .scale = 1.0,
+                   .seed = options_.reservoir.seed,
+                   .stream = kTrialStream};
+  head.dynamics = draw_features(head.first.rows(), draw);
+  ++draw.stream;
+  head.value = draw_value_features(layout_, head.first.rows(), 0, draw);
+  const Transitions transitions = gather(*remembered, experience.rows, head,
+                                         experience.summary.rows, options_.predictive->value_rows);
   if (transitions.count() == 0) return 0.0;
   fit_after_state(transitions, layout_, scaling_, options_.predictive->dynamics_ridge, head);
-  return fit_reward_model(*remembered, experience, transitions, actions, head);
+  return fit_reward_model(*remembered, experience.rows, transitions, experience.actions, head);
 }
 
 PredictionSums::Unforeseen PredictiveFitter::unforeseen_in(TrajectorySource& experience,
@@ -117,31 +119,31 @@ void PredictiveFitter::set_ridges(PredictionSums& sums, int layer) {
   sums.set_ridges(*ridges);
 }
 
-void PredictiveFitter::remember(TrajectorySource& experience, const ExperienceSummary& summary,
-                                const PredictiveSteps& steps, const ActionSpace& actions) {
+void PredictiveFitter::remember(const Experience& experience, const PredictiveSteps& steps) {
+  const Index rows = experience.summary.rows;
   // The same rows again are for another fit to average with the last.
-  if (settled_ || summary.rows == measured_rows_) return;
-  scaling_ = options_.standardise ? measure_inputs(layout_, experience)
+  if (settled_ || rows == measured_rows_) return;
+  scaling_ = options_.standardise ? measure_inputs(layout_, experience.rows)
                                   : InputScaling::none(layout_.size());
-  if (first_rows_ == 0) first_rows_ = summary.rows;
-  measured_rows_ = summary.rows;
-  settled_ = summary.rows >= kScaleGrowth * first_rows_;
+  if (first_rows_ == 0) first_rows_ = rows;
+  measured_rows_ = rows;
+  settled_ = rows >= kScaleGrowth * first_rows_;
   // Noise is averaged over the past, which takes units. Where the next row is foreseen as it is,
   // they are not worth their time.
-  if (!options_.predictive->extra_units && summary.rows >= kTrialRows) {
+  if (!options_.predictive->extra_units && rows >= kTrialRows) {
     draw_network(0);
-    const PredictionSums::Unforeseen without = unforeseen_in(experience, steps);
+    const PredictionSums::Unforeseen without = unforeseen_in(experience.rows, steps);
     if (without.next > kNoisy) {
       draw_network(options_.reservoir.units);
-      const PredictionSums::Unforeseen with = unforeseen_in(experience, steps);
+      const PredictionSums::Unforeseen with = unforeseen_in(experience.rows, steps);
       if (with.ever > (1.0 - kWorthUnits) * without.ever) draw_network(0);
     }
   }
   // A longer memory is only worth its size where something is rewarded that only it tells; to see
   // that takes rows enough for its size.
-  if (!options_.predictive->seen && layout_.choices > 0 && summary.rows >= kTrialRows) {
-    const double with = reward_told_by(kLongSeen, experience, summary.rows, steps, actions);
-    const double without = reward_told_by(0, experience, summary.rows, steps, actions);
+  if (!options_.predictive->seen && layout_.choices > 0 && rows >= kTrialRows) {
+    const double with = reward_told_by(kLongSeen, experience, steps);
+    const double without = reward_told_by(0, experience, steps);
     seen_ = with > std::max(without, 0.0) + kWorthRemembering ? kLongSeen : 0;
   }
   remembered_ = remembered_with(options_.predictive->seen.value_or(seen_));
@@ -173,39 +175,45 @@ PredictiveHead PredictiveFitter::draw_head(const PredictiveSteps& steps,
   return head;
 }
 
-void PredictiveFitter::prepare(const ExperienceSummary& summary, Index washout) {
-  rewards_ = RewardScale::of(summary, *drawn_, options_.centre_rewards);
+void PredictiveFitter::prepare(const Experience& experience) {
+  rewards_ = RewardScale::of(experience.summary, *drawn_, options_.centre_rewards);
   // A washout counts the rows before a state, which holds what is seen now here.
-  washout_ = std::max<Index>(washout - 1, 0);
+  washout_ = std::max<Index>(experience.washout - 1, 0);
 }
 
-PredictiveFitter::Memory PredictiveFitter::choose_memory(TrajectorySource& experience,
-                                                         const ExperienceSummary& summary,
-                                                         const ActionSpace& actions,
-                                                         Index washout) {
-  prepare(summary, washout);
-  const PredictiveSteps steps(layout_, options_, scaling_, summary, rewards_, actions, acts_);
-  remember(experience, summary, steps, actions);
+PredictiveSteps PredictiveFitter::steps_for(const Experience& experience) const {
+  return PredictiveSteps({.layout = layout_,
+                          .options = options_,
+                          .scaling = scaling_,
+                          .summary = experience.summary,
+                          .rewards = rewards_,
+                          .actions = experience.actions,
+                          .acts = acts_});
+}
+
+PredictiveFitter::Memory PredictiveFitter::choose_memory(const Experience& experience) {
+  prepare(experience);
+  remember(experience, steps_for(experience));
   return {extra_units_, remembered_->memory().seen()};
 }
 
-void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary& summary,
-                           const ActionSpace& actions, const std::vector<bool>& random_rows,
-                           Index washout, bool last, const std::function<bool()>& go_on) {
+void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>& random_rows,
+                           bool last, const std::function<bool()>& go_on) {
   const PredictiveOptions& options = *options_.predictive;
-  prepare(summary, washout);
-  chooses_ = summary.rows >= 2 * chosen_rows_;
-  const PredictiveSteps steps(layout_, options_, scaling_, summary, rewards_, actions, acts_);
-  remember(experience, summary, steps, actions);
+  const Index rows = experience.summary.rows;
+  prepare(experience);
+  chooses_ = rows >= 2 * chosen_rows_;
+  const PredictiveSteps steps = steps_for(experience);
+  remember(experience, steps);
   remembered_->set_rewards(rewards_.offset, rewards_.unit);
   remembered_->set_washout(washout_);
   const bool judge = last && fits() + 1 >= options.averaged;
-  PredictiveHead head = draw_head(steps, experience, summary.rows, judge);
+  PredictiveHead head = draw_head(steps, experience.rows, rows, judge);
   const Transitions transitions =
-      gather(*remembered_, experience, head, summary.rows, options.value_rows);
+      gather(*remembered_, experience.rows, head, rows, options.value_rows);
   steps.fit_after(transitions, head);
   const double reward_model =
-      fit_reward_model(*remembered_, experience, transitions, actions, head);
+      fit_reward_model(*remembered_, experience.rows, transitions, experience.actions, head);
   if (judge) {
     // A model that is not worth having explains nothing, though chance may say a little.
     quality_.reward_model = head.has_reward() ? std::max(reward_model, 0.0) : 0.0;
@@ -216,11 +224,11 @@ void PredictiveFitter::fit(TrajectorySource& experience, const ExperienceSummary
                                     .continues = continuations(transitions, random_rows)};
   if (!fits_.empty()) start.last = choice_;
   FittedIteration found = steps.fit_value(
-      head, transitions, expected_rewards(*remembered_, experience, transitions, head),
+      head, transitions, expected_rewards(*remembered_, experience.rows, transitions, head),
       std::move(start), judge, go_on);
   choice_ = found.choice;
-  if (chooses_) chosen_rows_ = summary.rows;
-  keep(steps, std::move(head), transitions, summary.rows, std::move(found));
+  if (chooses_) chosen_rows_ = rows;
+  keep(steps, std::move(head), transitions, rows, std::move(found));
 }
 
 void PredictiveFitter::forget_rows() {

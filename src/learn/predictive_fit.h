@@ -25,21 +25,25 @@ class PredictiveFitter {
   /// `acts`: what is found is acted on, so that its errors will show. Throws Error for bad options.
   PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts);
 
-  /// Fits to all there is. `experience` begins with the rows of the last call; `random_rows` says
-  /// whose actions were random, rows beyond it count as such; `washout` as ValueOptions::washout.
-  /// `last`: no more rows will come, and the last of the fits to average is also judged. False from
-  /// `go_on` asks for the end; what was found so far is then kept if there is anything.
-  void fit(TrajectorySource& experience, const ExperienceSummary& summary,
-           const ActionSpace& actions, const std::vector<bool>& random_rows, Eigen::Index washout,
-           bool last, const std::function<bool()>& go_on);
+  /// What there is to fit to.
+  struct Experience {
+    TrajectorySource& rows;  ///< begin with those of the last call
+    const ExperienceSummary& summary;
+    const ActionSpace& actions;
+    Eigen::Index washout;  ///< as ValueOptions::washout
+  };
+  /// Fits to all there is. `random_rows` says whose actions were random, rows beyond it count as
+  /// such. `last`: no more rows will come, and the last of the fits to average is also judged.
+  /// False from `go_on` asks for the end; what was found so far is then kept if there is anything.
+  void fit(const Experience& experience, const std::vector<bool>& random_rows, bool last,
+           const std::function<bool()>& go_on);
   /// What the memory is to hold for this experience: units beside those asked for, and what was
   /// seen further back. As given, or as the first call of `fit` would choose it.
   struct Memory {
     Eigen::Index extra_units = 0;
     Eigen::Index seen = 0;
   };
-  Memory choose_memory(TrajectorySource& experience, const ExperienceSummary& summary,
-                       const ActionSpace& actions, Eigen::Index washout);
+  Memory choose_memory(const Experience& experience);
   /// How many fits are averaged so far.
   int fits() const { return static_cast<int>(fits_.size()); }
 
@@ -53,9 +57,9 @@ class PredictiveFitter {
 
  private:
   /// Sets what depends on the experience as a whole.
-  void prepare(const ExperienceSummary& summary, Eigen::Index washout);
-  void remember(TrajectorySource& experience, const ExperienceSummary& summary,
-                const PredictiveSteps& steps, const ActionSpace& actions);
+  void prepare(const Experience& experience);
+  PredictiveSteps steps_for(const Experience& experience) const;
+  void remember(const Experience& experience, const PredictiveSteps& steps);
   std::unique_ptr<RememberedExperience> remembered_with(Eigen::Index seen) const;
   /// Draws the network with this many units beside those asked for.
   void draw_network(Eigen::Index extra_units);
@@ -63,8 +67,8 @@ class PredictiveFitter {
   PredictionSums::Unforeseen unforeseen_in(TrajectorySource& experience,
                                            const PredictiveSteps& steps) const;
   /// The share of the reward's variance that a reward model on such a memory explains.
-  double reward_told_by(Eigen::Index seen, TrajectorySource& experience, Eigen::Index rows,
-                        const PredictiveSteps& steps, const ActionSpace& actions) const;
+  double reward_told_by(Eigen::Index seen, const Experience& experience,
+                        const PredictiveSteps& steps) const;
   /// The sums of the first layer's predictions.
   PredictionSums sums_over(RememberedExperience& remembered, TrajectorySource& experience,
                            const PredictiveSteps& steps) const;

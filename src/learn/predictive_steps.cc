@@ -78,25 +78,23 @@ std::uint64_t stream_of(int number, std::uint64_t which) {
 
 }  // namespace
 
-RectifiedFeatures draw_features(Index count, Index inputs, double scale, std::uint64_t seed,
-                                std::uint64_t stream) {
-  RectifiedFeatures features{MatrixXd(count, inputs), VectorXd(count)};
-  const double factor = 1.0 / (scale * std::sqrt(static_cast<double>(inputs)));
-  Draws draws = Random(seed).at(Purpose::features, stream);
-  for (Index i = 0; i < count; ++i) {
+RectifiedFeatures draw_features(Index inputs, const FeatureDraw& draw) {
+  RectifiedFeatures features{MatrixXd(draw.count, inputs), VectorXd(draw.count)};
+  const double factor = 1.0 / (draw.scale * std::sqrt(static_cast<double>(inputs)));
+  Draws draws = Random(draw.seed).at(Purpose::features, draw.stream);
+  for (Index i = 0; i < draw.count; ++i) {
     for (Index j = 0; j < inputs; ++j) features.directions(i, j) = factor * draws.normal();
     features.offsets[i] = draws.normal();
   }
   return features;
 }
 
-RectifiedFeatures draw_value_features(const InputLayout& layout, Index count, Index predictions,
-                                      Index carried, double scale, std::uint64_t seed,
-                                      std::uint64_t stream) {
-  RectifiedFeatures features = draw_features(count, predictions + carried, scale, seed, stream);
+RectifiedFeatures draw_value_features(const InputLayout& layout, Index predictions, Index carried,
+                                      const FeatureDraw& draw) {
+  RectifiedFeatures features = draw_features(predictions + carried, draw);
   if (layout.reward) return features;
   // A value is linear in the reward, which comes first of what follows the predictions.
-  MatrixXd directions = MatrixXd::Zero(count, predictions + 1 + carried);
+  MatrixXd directions = MatrixXd::Zero(draw.count, predictions + 1 + carried);
   directions.leftCols(predictions) = features.directions.leftCols(predictions);
   directions.rightCols(carried) = features.directions.rightCols(carried);
   features.directions = std::move(directions);
@@ -126,17 +124,6 @@ void name_predictions(const EnvironmentSpec& spec, PredictionQuality& prediction
   if (std::ssize(names) < predictions.explained.cols()) names.push_back(spec.reward_name);
 }
 
-PredictiveSteps::PredictiveSteps(const InputLayout& layout, const FitOptions& options,
-                                 const InputScaling& scaling, const ExperienceSummary& summary,
-                                 const RewardScale& rewards, const ActionSpace& actions, bool acts)
-    : layout_(layout),
-      options_(options),
-      scaling_(scaling),
-      summary_(summary),
-      rewards_(rewards),
-      actions_(actions),
-      acts_(acts) {}
-
 HistoryMemory PredictiveSteps::memory_of(const EchoStateNetwork& scaled, const InputLayout& layout,
                                          const PredictiveOptions& options, Index seen) {
   HistoryMemory memory(scaled, layout, options.frames, seen);
@@ -148,17 +135,17 @@ HistoryMemory PredictiveSteps::memory_of(const EchoStateNetwork& scaled, const I
 }
 
 PredictionFitOptions PredictiveSteps::prediction_options() const {
-  const Index c = layout_.action_channels();
+  const Index c = task_.layout.action_channels();
   VectorXd mean = VectorXd::Constant(c, 1.0 / static_cast<double>(c));
   VectorXd unit = mean.cwiseSqrt();
-  if (layout_.choices == 0) {
-    mean = scaling_.mean.segment(layout_.action_offset(), c);
-    unit = scaling_.spread.segment(layout_.action_offset(), c);
+  if (task_.layout.choices == 0) {
+    mean = task_.scaling.mean.segment(task_.layout.action_offset(), c);
+    unit = task_.scaling.spread.segment(task_.layout.action_offset(), c);
   }
-  return {.dimensions = options_.predictive->dimensions,
-          .smallest = options_.predictive->smallest,
-          .reward_mean = (summary_.ranges.mean[0] - rewards_.offset) / rewards_.unit,
-          .reward_deviation = summary_.ranges.deviation[0] / rewards_.unit,
+  return {.dimensions = task_.options.predictive->dimensions,
+          .smallest = task_.options.predictive->smallest,
+          .reward_mean = (task_.summary.ranges.mean[0] - task_.rewards.offset) / task_.rewards.unit,
+          .reward_deviation = task_.summary.ranges.deviation[0] / task_.rewards.unit,
           .action_mean = mean,
           .action_unit = unit};
 }
@@ -166,16 +153,18 @@ PredictionFitOptions PredictiveSteps::prediction_options() const {
 PredictiveHead PredictiveSteps::trial_head(MatrixXd first) const {
   PredictiveHead head;
   head.first = std::move(first);
-  head.dynamics = draw_features(options_.predictive->dynamics, head.first.rows(), 1.0,
-                                options_.reservoir.seed, kStepTrialStream);
+  head.dynamics = draw_features(head.first.rows(), {.count = task_.options.predictive->dynamics,
+                                                    .scale = 1.0,
+                                                    .seed = task_.options.reservoir.seed,
+                                                    .stream = kStepTrialStream});
   return head;
 }
 
 bool PredictiveSteps::depends_on_action(const Trial& without, const Trial& with) const {
-  const Index seen = (layout_.reward ? 1 : 0) + layout_.observation_size;
+  const Index seen = (task_.layout.reward ? 1 : 0) + task_.layout.observation_size;
   const auto unforeseen_of = [&](const Trial& trial) {
-    return unforeseen(trial.transitions, layout_, scaling_, seen,
-                      options_.predictive->dynamics_ridge, trial.head);
+    return unforeseen(trial.transitions, task_.layout, task_.scaling, seen,
+                      task_.options.predictive->dynamics_ridge, trial.head);
   };
   const double least = unforeseen_of(without);
   return unforeseen_of(with) < least - std::max(kLeastForeseen, kWorthForeseeing * least);
@@ -184,9 +173,11 @@ bool PredictiveSteps::depends_on_action(const Trial& without, const Trial& with)
 PredictiveHead PredictiveSteps::begin_head(MatrixXd first, int number) const {
   PredictiveHead head;
   head.first = std::move(first);
-  if (options_.predictive->layer > 0) {
-    head.layer = draw_features(options_.predictive->layer, head.first.rows(), 1.0,
-                               options_.reservoir.seed, stream_of(number, 0));
+  if (task_.options.predictive->layer > 0) {
+    head.layer = draw_features(head.first.rows(), {.count = task_.options.predictive->layer,
+                                                   .scale = 1.0,
+                                                   .seed = task_.options.reservoir.seed,
+                                                   .stream = stream_of(number, 0)});
   }
   return head;
 }
@@ -203,53 +194,59 @@ void PredictiveSteps::add_second(const PredictiveHead& head, const RememberedRow
 }
 
 void PredictiveSteps::draw(PredictiveHead& head, int number, Index seen) const {
-  const PredictiveOptions& options = *options_.predictive;
-  const std::uint64_t seed = options_.reservoir.seed;
+  const PredictiveOptions& options = *task_.options.predictive;
+  const std::uint64_t seed = task_.options.reservoir.seed;
   const Index q = head.second.size() > 0 ? head.second.rows() : head.first.rows();
-  head.dynamics = draw_features(options.dynamics, q, 1.0, seed, stream_of(number, 1));
-  head.value = draw_value_features(layout_, options.features, q, carried(), options.length_scale,
-                                   seed, stream_of(number, 2));
+  head.dynamics = draw_features(
+      q, {.count = options.dynamics, .scale = 1.0, .seed = seed, .stream = stream_of(number, 1)});
+  head.value = draw_value_features(task_.layout, q, carried(),
+                                   {.count = options.features,
+                                    .scale = options.length_scale,
+                                    .seed = seed,
+                                    .stream = stream_of(number, 2)});
   head.squared = std::min(options.squared, q - seen);
 }
 
 void PredictiveSteps::fit_after(const Transitions& transitions, PredictiveHead& head) const {
   require(transitions.count() > 0,
           "no row is followed by another of its episode: there is nothing to learn from");
-  fit_after_state(transitions, layout_, scaling_, options_.predictive->dynamics_ridge, head);
-  if (carried() > 0) carry_action(layout_, scaling_, head);
+  fit_after_state(transitions, task_.layout, task_.scaling,
+                  task_.options.predictive->dynamics_ridge, head);
+  if (carried() > 0) carry_action(task_.layout, task_.scaling, head);
 }
 
 FittedIteration PredictiveSteps::fit_value(const PredictiveHead& head,
                                            const Transitions& transitions, ExpectedRewards rewards,
                                            ValueStart start, bool judge,
                                            const std::function<bool()>& go_on) const {
-  const PredictiveOptions& options = *options_.predictive;
+  const PredictiveOptions& options = *task_.options.predictive;
   ValueSteps steps = value_steps(head, transitions);
   if (head.has_reward()) {
     steps.expected = std::move(rewards.expected);
     steps.next_reward = std::move(rewards.next);
   }
   steps.continues = std::move(start.continues);
-  if (options_.limits.any()) limit_next(transitions, options_.limits, actions_, steps);
+  if (task_.options.limits.any())
+    limit_next(transitions, task_.options.limits, task_.actions, steps);
   FittedIterationOptions iteration;
-  iteration.discount = options_.value.discount;
+  iteration.discount = task_.options.value.discount;
   iteration.ridge = options.value_ridge;
   iteration.last = start.last;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
-  iteration.caution = acts_ || ends_well(steps, iteration.discount) ? 0.0 : options.caution;
+  iteration.caution = task_.acts || ends_well(steps, iteration.discount) ? 0.0 : options.caution;
   iteration.bounds = possible_values(steps, iteration.discount);
   iteration.sweeps = options.sweeps;
-  iteration.confidence = judge && options_.confidence;
-  return iterate_value(steps, head, actions_, std::move(start.values), iteration, go_on);
+  iteration.confidence = judge && task_.options.confidence;
+  return iterate_value(steps, head, task_.actions, std::move(start.values), iteration, go_on);
 }
 
 void PredictiveSteps::to_reward_units(PredictiveHead& head, FittedIteration& found) const {
-  head.reward *= rewards_.unit;
-  head.bends *= rewards_.unit;
-  found.weights *= rewards_.unit;
+  head.reward *= task_.rewards.unit;
+  head.bends *= task_.rewards.unit;
+  found.weights *= task_.rewards.unit;
   found.weights[0] += lasting();
-  found.deviation *= rewards_.unit;
-  found.residual *= rewards_.unit;
+  found.deviation *= task_.rewards.unit;
+  found.residual *= task_.rewards.unit;
 }
 
 }  // namespace waggle

@@ -18,10 +18,20 @@ namespace waggle {
 /// Every fit solves systems of this size, in time that grows with its cube.
 constexpr Eigen::Index kMostRemembered = 5000;
 
+/// How many random features to draw, of which scale, by which random numbers.
+struct FeatureDraw {
+  Eigen::Index count;
+  double scale;
+  std::uint64_t seed;
+  std::uint64_t stream;
+};
 /// Directions of standard deviation 1/scale in unit-variance coordinates, and normal offsets: most
 /// bend where the data is if the scale is below 1, few if it is large.
-RectifiedFeatures draw_features(Eigen::Index count, Eigen::Index inputs, double scale,
-                                std::uint64_t seed, std::uint64_t stream);
+RectifiedFeatures draw_features(Eigen::Index inputs, const FeatureDraw& draw);
+/// Random features of what is predicted, and of as many numbers of the action as the after-state
+/// holds, for a value.
+RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index predictions,
+                                      Eigen::Index carried, const FeatureDraw& draw);
 
 /// What counts only for a value on the memory itself is not to be changed in vain. Throws Error,
 /// naming it.
@@ -39,10 +49,17 @@ void name_predictions(const EnvironmentSpec& spec, PredictionQuality& prediction
 /// Fits of the same rows differ by their `number`, which draws their random features.
 class PredictiveSteps {
  public:
-  /// `options` have predictive ones. `acts`: what is found is acted on, so that its errors show.
-  PredictiveSteps(const InputLayout& layout, const FitOptions& options, const InputScaling& scaling,
-                  const ExperienceSummary& summary, const RewardScale& rewards,
-                  const ActionSpace& actions, bool acts);
+  /// What is fitted to what. All of it must outlive the steps, which see it as it is by then.
+  struct Task {
+    const InputLayout& layout;
+    const FitOptions& options;  ///< with predictive ones
+    const InputScaling& scaling;
+    const ExperienceSummary& summary;
+    const RewardScale& rewards;
+    const ActionSpace& actions;
+    bool acts;  ///< what is found is acted on, so that its errors show
+  };
+  explicit PredictiveSteps(const Task& task) : task_(task) {}
 
   /// The memory with this network. Throws Error if it would be too large.
   static HistoryMemory memory_of(const EchoStateNetwork& scaled, const InputLayout& layout,
@@ -67,7 +84,9 @@ class PredictiveSteps {
   void draw(PredictiveHead& head, int number, Eigen::Index seen) const;
 
   /// Numbers of the after-state of a head whose state has q.
-  Eigen::Index after_size(Eigen::Index q) const { return q + (layout_.reward ? 0 : 1) + carried(); }
+  Eigen::Index after_size(Eigen::Index q) const {
+    return q + (task_.layout.reward ? 0 : 1) + carried();
+  }
   /// Throws Error if there are no transitions.
   void fit_after(const Transitions& transitions, PredictiveHead& head) const;
 
@@ -81,28 +100,18 @@ class PredictiveSteps {
                             const std::function<bool()>& go_on) const;
 
   /// Values as found are in a unit and zero of their own: what is constant of them, in rewards'.
-  double lasting() const { return rewards_.constant_weight(options_.value.discount); }
+  double lasting() const { return task_.rewards.constant_weight(task_.options.value.discount); }
   /// To the rewards' own unit and zero, but for the next values.
   void to_reward_units(PredictiveHead& head, FittedIteration& found) const;
 
  private:
   /// Channels of the action that the after-state holds.
-  Eigen::Index carried() const { return options_.limits.any() ? layout_.action_channels() : 0; }
+  Eigen::Index carried() const {
+    return task_.options.limits.any() ? task_.layout.action_channels() : 0;
+  }
 
-  const InputLayout& layout_;
-  const FitOptions& options_;
-  const InputScaling& scaling_;
-  const ExperienceSummary& summary_;
-  const RewardScale& rewards_;
-  const ActionSpace& actions_;
-  bool acts_;
+  const Task task_;
 };
-
-/// Random features of what is predicted, and of as many numbers of the action as the after-state
-/// holds, for a value.
-RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index count,
-                                      Eigen::Index predictions, Eigen::Index carried, double scale,
-                                      std::uint64_t seed, std::uint64_t stream);
 
 /// One of several fits whose values are averaged.
 struct PredictiveFitted {

@@ -11,9 +11,9 @@
 #include "core/text.h"
 #include "learn/first_look.h"
 #include "learn/half_judge.h"
-#include "learn/interval.h"
 #include "learn/log_choice.h"
 #include "learn/log_halves.h"
+#include "learn/tuning_choice.h"
 #include "learn/tuning_settings.h"
 
 namespace waggle {
@@ -26,11 +26,6 @@ namespace {
 
 constexpr Index kMostTunedRows = 10'000;
 constexpr Index kTuningChunk = 4096;
-constexpr double kLevel = 0.9;
-// Of what was learnt without pessimism. On logs of π_0 of the paper's two problems, with and
-// without a hole in the actions, it is 5 to 11; where actions hardly vary, from 28 to millions.
-constexpr double kMostStretch = 16.0;
-constexpr double kWithinTheLog = 1.5;  // … and with it
 constexpr double kPessimism[] = {4.0, 16.0, 64.0, 256.0};
 constexpr double kClear = 2.0;  // of two kinds of value, how much more the worse leaves unexplained
 // Of a judge, at most, and for each of its rows: with more of them than rows can tell apart, ω
@@ -50,28 +45,6 @@ struct Half {
   std::optional<HalfJudge> judge = std::nullopt;
 };
 
-/// What both halves say of settings.
-struct Verdict {
-  double value = 0.0;
-  VectorXd influence;
-  double stretch = 1.0;
-};
-
-Verdict both(const HalfWorth& first, const HalfWorth& second) {
-  Verdict result{.value = 0.5 * (first.value + second.value),
-                 .influence = VectorXd(2 * HalfJudge::kGroups),
-                 .stretch = std::max(first.stretch, second.stretch)};
-  result.influence << 0.5 * first.influence, 0.5 * second.influence;
-  return result;
-}
-
-Estimate difference(const Verdict& one, const Verdict& other) {
-  const VectorXd influence = one.influence - other.influence;
-  const auto groups = static_cast<double>(influence.size());
-  return interval(one.value - other.value,
-                  influence.stableNorm() * std::sqrt(groups / (groups - 1.0)), groups, kLevel);
-}
-
 class Tuner {
  public:
   Tuner(const EnvironmentSpec& spec, const FitOptions& options, const TuneOptions& tune,
@@ -82,6 +55,7 @@ class Tuner {
 
   TuneResult run(TrajectorySource& log) {
     const Trajectory rows = first_rows(log, kMostTunedRows);
+    require(rows.steps() > 0, "the log is empty");
     result_.rows = rows.steps();
     cut_out_ = log.cut_out().value_or(rows.episodes() == 1 &&
                                       rows.end(rows.steps() - 1) == EpisodeEnd::none);
@@ -98,7 +72,7 @@ class Tuner {
     } catch (const TimeOver&) {
       result_.out_of_time = true;
     }
-    take();
+    take_trial(tune_, verdicts_, result_);
     return std::move(result_);
   }
 
@@ -149,10 +123,11 @@ class Tuner {
       options.reservoir.procedure_one = std::nullopt;
     }
     const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
-    // The state of predictive states before an episode's first row predicts nothing yet.
-    const Index washout = options.value.washout.value_or(cut_out_ ? kCutOutWashout : 0);
+    const bool predictive = options.predictive.has_value();
+    const Index washout =
+        options.value.washout.value_or(usual_washout(cut_out_, predictive, result_.rows));
     halves_[i]->judge.emplace(learnt.controller, halves_[i]->rows, options.value.discount,
-                              std::max<Index>(washout, options.predictive ? 1 : 0));
+                              std::max<Index>(washout, predictive ? 1 : 0));
   }
 
   Learnt learn_half(std::size_t i, const FitOptions& options, const ProgressCallback& progress) {
@@ -233,21 +208,10 @@ class Tuner {
     return true;
   }
 
-  bool is_fixed(const char* name) const {
-    return std::find(tune_.fixed.begin(), tune_.fixed.end(), name) != tune_.fixed.end();
-  }
-  /// Whether the log is enough to tell settings apart.
-  static bool within_reach(const TuneTrial& trial) {
-    return trial.failed.empty() && trial.stretch <= kMostStretch && trial.difference.upper >= 0.0;
-  }
-  double lower_bound(const TuneTrial& trial) const {
-    return trial.gain.value - tune_.margin * trial.gain.standard_error;
-  }
-
   void search() {
     if (!try_settings("as given", result_.options)) return;
     if (!within_reach(result_.trials.front())) {
-      if (!is_fixed("pessimism")) hold_back();
+      if (!is_fixed(tune_, "pessimism")) hold_back();
       return;
     }
     if (!try_other_kind()) return;
@@ -261,19 +225,20 @@ class Tuner {
       if (!try_changes(changes)) return;
     }
     // Around the best, until nothing near it is better.
-    for (std::size_t best = best_trial(), last = verdicts_.size(); best != last;) {
+    for (std::size_t best = best_trial(result_.trials, tune_.margin), last = verdicts_.size();
+         best != last;) {
       last = best;
       for (const Changes& changes : neighbours(result_.options, dials, changes_[best])) {
         if (!try_changes(changes)) return;
       }
-      best = best_trial();
+      best = best_trial(result_.trials, tune_.margin);
     }
   }
 
   /// The other kind of value, unless it was far behind when the kind was chosen. Returns as
   /// try_settings.
   bool try_other_kind() {
-    if (!result_.choice || is_fixed("predictive")) return true;
+    if (!result_.choice || is_fixed(tune_, "predictive")) return true;
     const double one = result_.choice->predictive_unexplained;
     const double other = result_.choice->direct_unexplained;
     if (std::max(one, other) > kClear * std::min(one, other)) return true;
@@ -294,84 +259,6 @@ class Tuner {
       options.confidence = true;
       if (!try_settings(fmt::format("--pessimism {}", factor), options)) return;
     }
-  }
-
-  std::size_t best_trial() const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
-      const TuneTrial& trial = result_.trials[i];
-      if (!within_reach(trial) || lower_bound(trial) <= 0.0) continue;
-      if (best == 0 || lower_bound(trial) > lower_bound(result_.trials[best])) best = i;
-    }
-    return best;
-  }
-
-  void take() {
-    if (result_.trials.empty()) {
-      result_.reason =
-          fmt::format("{} s were too short to try anything: what was given is taken as it is",
-                      tune_.seconds.value_or(0.0));
-      return;
-    }
-    const TuneTrial& given = result_.trials.front();
-    if (within_reach(given)) {
-      take_best();
-    } else if (is_fixed("pessimism")) {
-      result_.reason = apart(given) + "; pessimism was not to be changed";
-    } else {
-      take_pessimism();
-    }
-    result_.options = result_.trials[result_.taken].options;
-  }
-
-  void take_best() {
-    result_.taken = best_trial();
-    const TuneTrial& taken = result_.trials[result_.taken];
-    if (result_.taken == 0) {
-      result_.reason =
-          result_.trials.size() == 1
-              ? "nothing else was tried"
-              : fmt::format("nothing was better by more than {} standard errors", tune_.margin);
-      return;
-    }
-    result_.reason = fmt::format("better than as given by {:.3g} ± {:.2g}", taken.gain.value,
-                                 taken.gain.standard_error);
-  }
-
-  /// The most pessimism does as was logged, nearly. Less of it is taken if it stays within the log
-  /// and is better than that for sure.
-  void take_pessimism() {
-    for (std::size_t i = 1; i < result_.trials.size(); ++i) {
-      if (result_.trials[i].failed.empty()) result_.taken = i;
-    }
-    const std::size_t most = result_.taken;
-    double surely = 0.0;
-    for (std::size_t i = 1; i < most; ++i) {
-      const TuneTrial& trial = result_.trials[i];
-      if (!trial.failed.empty() || trial.stretch > kWithinTheLog) continue;
-      const double lower = difference(verdicts_[i], verdicts_[most]).lower;
-      if (lower <= surely) continue;
-      surely = lower;
-      result_.taken = i;
-    }
-    const std::string why = apart(result_.trials.front());
-    if (most == 0) {
-      result_.reason = why + "; no more could be tried: do not trust this controller";
-    } else if (result_.taken != most) {
-      result_.reason =
-          why + "; this stays within the log, and is surely better than more pessimism";
-    } else {
-      result_.reason = why + "; the most pessimism that was tried stays closest to what was logged";
-    }
-  }
-
-  static std::string apart(const TuneTrial& trial) {
-    return trial.stretch > kMostStretch
-               ? fmt::format(
-                     "as given it leads to what the log hardly has (a stretch of {:.3g}, "
-                     "more than {})",
-                     trial.stretch, kMostStretch)
-               : "as given it is worse than what was logged";
   }
 
   const EnvironmentSpec& spec_;

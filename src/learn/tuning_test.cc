@@ -204,6 +204,11 @@ TEST(Tuning, NeverChangesWhatIsFixed) {
   EXPECT_EQ(names(by_radius, box, {}).size(), 5u);
 }
 
+TEST(Tuning, AnEmptyLogIsRefused) {
+  const Trajectory none(1, 0);
+  expect_error([&] { tune_log(echo_spec(), none, small(0.5)); }, "the log is empty");
+}
+
 TEST(Tuning, NeighboursAreOneStepAway) {
   const FitOptions options = small(0.5);  // 30 units: below all values of the dial
   const std::vector<Dial> dials = dials_of(options, ActionSpace::box(-1.0, 1.0), {});

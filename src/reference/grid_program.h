@@ -5,7 +5,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include <Eigen/Core>
+
+#include <waggle/random.h>
+#include <waggle/reference/known_state.h>
+
+#include "reference/starts.h"
 
 namespace waggle::reference {
 
@@ -78,7 +86,39 @@ class GridProgram {
     return best;
   }
 
+  /// Acts on the values for so many steps, from two starts drawn from each of some parts of all
+  /// starts: start_in(part, draws). As long as more steps are left than the horizon has, as if
+  /// that many were.
+  template <typename StartIn>
+  ProgrammedReturn act(Eigen::Index steps, const std::vector<double>& actions, int parts,
+                       StartIn start_in) const {
+    ProgrammedReturn result;
+    std::vector<double> returns;
+    for (int i = 0; i < 2 * parts; ++i) {
+      Draws draws = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(i));
+      const PlaneState start = start_in(i / 2, draws);
+      result.promised += value(options_.horizon, start);
+      returns.push_back(return_from(start, steps, actions));
+    }
+    result.simulated = summarised_pairs(returns);
+    result.promised /= static_cast<double>(returns.size());
+    return result;
+  }
+
  private:
+  double return_from(PlaneState state, Eigen::Index steps,
+                     const std::vector<double>& actions) const {
+    double sum = 0.0;
+    for (Eigen::Index left = steps; left >= 1; --left) {
+      const int seen = static_cast<int>(std::min<Eigen::Index>(left, options_.horizon));
+      const PlaneStep step = model_.step(state, best_action(seen, state, actions));
+      sum += step.reward;
+      state = step.next;
+      if (step.over) break;
+    }
+    return sum;
+  }
+
   /// Where a state lies among the grid's points: the corner below it in both coordinates, the steps
   /// from there to the other corners, and how far it is from it, in cells.
   struct Place {

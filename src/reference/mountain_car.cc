@@ -52,39 +52,21 @@ void ClimbOptions::validate() const {
 
 ProgrammedReturn best_climb(const ClimbOptions& options) {
   options.validate();
-  const Climb climb{options.car};
   const Eigen::Index steps = options.car.episode_steps;
   const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kClimbHorizon));
   const GridProgram<Climb> program(
-      climb, {.axes = {GridAxis{kMountainCarWall, kMountainCarEnd, options.positions},
-                       GridAxis{-kMountainCarSpeed, kMountainCarSpeed, options.velocities}},
-              .actions = forces(kForces),
-              .horizon = horizon,
-              .discount = options.discount,
-              .dense = 100,
-              .stride = 10});
+      Climb{options.car},
+      {.axes = {GridAxis{kMountainCarWall, kMountainCarEnd, options.positions},
+                GridAxis{-kMountainCarSpeed, kMountainCarSpeed, options.velocities}},
+       .actions = forces(kForces),
+       .horizon = horizon,
+       .discount = options.discount,
+       .dense = 100,
+       .stride = 10});
 
-  const std::vector<double> tried = forces(kForcesActed);
-  ProgrammedReturn result;
-  std::vector<double> returns;
-  for (int part = 0; part < 2 * kParts; ++part) {
-    Draws draws = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(part));
-    const int pair = part / 2;
-    PlaneState state{-0.6 + 0.2 * (pair + draws.uniform()) / kParts, 0.0};
-    result.promised += program.value(horizon, state);
-    double sum = 0.0;
-    for (Eigen::Index left = steps; left >= 1; --left) {
-      const int seen = static_cast<int>(std::min<Eigen::Index>(left, horizon));
-      const PlaneStep step = climb.step(state, program.best_action(seen, state, tried));
-      sum += step.reward;
-      state = step.next;
-      if (step.over) break;
-    }
-    returns.push_back(sum);
-  }
-  result.simulated = summarised_pairs(returns);
-  result.promised /= static_cast<double>(returns.size());
-  return result;
+  return program.act(steps, forces(kForcesActed), kParts, [](int part, Draws& draws) {
+    return PlaneState{-0.6 + 0.2 * (part + draws.uniform()) / kParts, 0.0};
+  });
 }
 
 }  // namespace waggle::reference

@@ -57,37 +57,21 @@ void SwingUpOptions::validate() const {
 
 ProgrammedReturn best_swing_up(const SwingUpOptions& options) {
   options.validate();
-  const Swing swing{options.pendulum};
   const Eigen::Index steps = options.pendulum.episode_steps;
   const int horizon = static_cast<int>(std::min<Eigen::Index>(steps, kSwingHorizon));
-  const GridProgram<Swing> program(swing, {.axes = axes_of(options),
-                                           .actions = torques(kTorques),
-                                           .horizon = horizon,
-                                           .dense = 20,
-                                           .stride = 5});
+  const GridProgram<Swing> program(Swing{options.pendulum}, {.axes = axes_of(options),
+                                                             .actions = torques(kTorques),
+                                                             .horizon = horizon,
+                                                             .dense = 20,
+                                                             .stride = 5});
 
-  const std::vector<double> tried = torques(kTorquesActed);
-  ProgrammedReturn result;
-  std::vector<double> returns;
-  for (int part = 0; part < 2 * kAngleParts * kVelocityParts; ++part) {
-    Draws draws = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(part));
-    const int angle = part / 2 % kAngleParts;
-    const int velocity = part / 2 / kAngleParts;
-    PlaneState state{std::numbers::pi * (2.0 * (angle + draws.uniform()) / kAngleParts - 1.0),
-                     2.0 * (velocity + draws.uniform()) / kVelocityParts - 1.0};
-    result.promised += program.value(horizon, state);
-    double sum = 0.0;
-    for (Eigen::Index left = steps; left >= 1; --left) {
-      const int seen = static_cast<int>(std::min<Eigen::Index>(left, horizon));
-      const PlaneStep step = swing.step(state, program.best_action(seen, state, tried));
-      sum += step.reward;
-      state = step.next;
-    }
-    returns.push_back(sum);
-  }
-  result.simulated = summarised_pairs(returns);
-  result.promised /= static_cast<double>(returns.size());
-  return result;
+  return program.act(
+      steps, torques(kTorquesActed), kAngleParts * kVelocityParts, [](int part, Draws& draws) {
+        const int angle = part % kAngleParts;
+        const int velocity = part / kAngleParts;
+        return PlaneState{std::numbers::pi * (2.0 * (angle + draws.uniform()) / kAngleParts - 1.0),
+                          2.0 * (velocity + draws.uniform()) / kVelocityParts - 1.0};
+      });
 }
 
 SwingUpValues swing_up_values(const SwingUpOptions& options, double discount) {

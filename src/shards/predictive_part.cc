@@ -83,7 +83,13 @@ PredictiveSetup::PredictiveSetup(const ShardPlan& plan)
       actions(controller_of(plan).actions),
       memory(PredictiveSteps::memory_of(network_of(plan), layout, *plan.fit.predictive,
                                         *plan.fit.predictive->seen)),
-      steps(layout, plan.fit, scaling, summary, plan.rewards, actions, false),
+      steps({.layout = layout,
+             .options = plan.fit,
+             .scaling = scaling,
+             .summary = summary,
+             .rewards = plan.rewards,
+             .actions = actions,
+             .acts = false}),
       rows(rows_before(plan, std::ssize(plan.parts))) {}
 
 PredictionSums PredictiveSetup::prediction_sums(const PredictiveHead* head) const {

@@ -155,7 +155,10 @@ std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
     PredictiveFitter fitter(InputLayout::of(spec), plan.fit, false);
     const ActionSpace actions = bounded_by(spec.actions, summary.ranges, fit.action_limit);
     const PredictiveFitter::Memory memory =
-        fitter.choose_memory(rows, summary, actions, plan.fit.value.washout_rows());
+        fitter.choose_memory({.rows = rows,
+                              .summary = summary,
+                              .actions = actions,
+                              .washout = plan.fit.value.washout_rows()});
     plan.fit.predictive->seen = memory.seen;
     plan.fit.predictive->extra_units = memory.extra_units;
   }

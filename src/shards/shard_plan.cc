@@ -83,9 +83,7 @@ Index least_overlap(const FitOptions& fit) {
 
 void fill_in(ShardPlan& plan, const FitOptions& fit, Index rows) {
   if (!fit.value.washout) {
-    const bool predictive = plan.fit.predictive.has_value();
-    const bool spared = !predictive || rows >= 10 * kCutOutWashout;
-    plan.fit.value.washout = plan.cut_out && spared ? kCutOutWashout : predictive ? 1 : 0;
+    plan.fit.value.washout = usual_washout(plan.cut_out, plan.fit.predictive.has_value(), rows);
   }
   if (plan.overlap > 0) plan.overlap = std::max(plan.overlap, least_overlap(plan.fit));
 }
@@ -320,9 +318,7 @@ Controller controller_of(const ShardPlan& plan) {
                         .actions = plan.environment.actions,
                         .greedy = fit.greedy,
                         .limits = fit.limits};
-  const bool needs_no_bounds = fit.greedy.maximiser == Maximiser::sampled &&
-                               fit.greedy.candidate_spread && !fit.action_limit && fit.sweeps == 0;
-  if (!needs_no_bounds) {
+  if (!needs_no_bounds(fit)) {
     controller.actions =
         bounded_by(plan.environment.actions, summary_of(plan).ranges, fit.action_limit);
   }

@@ -6,6 +6,7 @@
 #include <waggle/shards.h>
 #include <waggle/version.h>
 
+#include "control/between_sweeps.h"
 #include "core/check.h"
 #include "learn/first_look.h"
 #include "learn/fit_warnings.h"
@@ -23,10 +24,6 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
-
-double relative_distance(const VectorXd& from, const VectorXd& to) {
-  return (to - from).norm() / std::max(to.norm(), 1e-300);
-}
 
 /// Solves rounds, as iterate_policy does between passes over the data.
 class Round {
@@ -64,18 +61,13 @@ class Round {
 
   void solve_value() {
     ValueOptions options = plan_.fit.value;
-    const bool chosen = options.solve.choose() && fit_.weights.cols() > 0;
-    if (chosen) {
-      // What λ has to tame, the noise of the data, is the same in all rounds.
-      options.solve.ridge = fit_.diagnostics.relative_ridge;
-      options.solve.scale = RidgeScale::relative;
-    }
+    if (fit_.weights.cols() > 0) keep_chosen_ridge(fit_.diagnostics, options);
     ValueEquations equations(*controller_.reservoir, options, FoldBlocks{}, plan_.rewards);
     require_moments(equations);
     equations.set_moments(sums_.moments);
     ValueFit value;
-    equations.solve(value);
-    if (chosen) value.diagnostics.ridge_path = fit_.diagnostics.ridge_path;
+    value.diagnostics = fit_.diagnostics;
+    solve_next(equations, value);
     fit_.diagnostics = value.diagnostics;
     if (!fit_.sweeps.empty()) fit_.diagnostics.residual = fit_.sweeps.back().bellman_error;
     fit_.singular = value.singular;
@@ -94,29 +86,12 @@ class Round {
             plan_.fit.value.washout_rows());
   }
 
-  /// How far W has come, without what the unit and the offset of the rewards make of it.
+  /// How far W has come.
   void end_sweep() {
-    const auto centred = [&](VectorXd weights) {
-      const Index constant = controller_.reservoir->constant_feature();
-      if (constant >= 0) {
-        weights[constant] -= plan_.rewards.constant_weight(plan_.fit.value.discount);
-      }
-      weights /= plan_.rewards.unit;
-      return weights;
-    };
-    const double tolerance = PolicyIterationOptions().tolerance;
-    const Index last = fit_.weights.cols() - 1;
-    const VectorXd w = centred(fit_.weights.col(last));
-    fit_.sweeps.back().weight_change = relative_distance(centred(fit_.weights.col(last - 1)), w);
-    if (fit_.sweeps.back().weight_change <= tolerance) {
-      fit_.end = PolicyIterationEnd::fixed_point;
-      return;
-    }
-    for (Index i = 0; i + 1 < last; ++i) {
-      if (relative_distance(centred(fit_.weights.col(i)), w) <= tolerance) {
-        fit_.end = PolicyIterationEnd::cycle;
-      }
-    }
+    WeightPath path(*controller_.reservoir, plan_.rewards, plan_.fit.value.discount);
+    for (const auto& weights : fit_.weights.colwise()) path.add(weights);
+    fit_.sweeps.back().weight_change = path.change();
+    fit_.end = path.end(PolicyIterationOptions().tolerance);
   }
 
   void judge() {
@@ -132,7 +107,7 @@ class Round {
     if (!plan_.fit.confidence) return;
     find_usual();
     if (plan_.fit.predictive) {
-      if (fit_.deviation_factor.size() == 0) say_ill_conditioned();
+      say_if_ill_conditioned();
       return;
     }
     require(sums_.moments.size() == 1 && sums_.moments[0].size() == 1 &&
@@ -140,18 +115,15 @@ class Round {
             "the sums are not of the plan's {} features", controller_.reservoir->features());
     MatrixXd system = sums_.moments[0][0].system();
     MatrixXd gram = sums_.moments[0][0].gram();
-    // With a ridge of 0 a singular system would stay singular, so it is at least of rounding's
-    // size.
-    const double ridge =
-        std::max(fit_.diagnostics.ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+    const double ridge = solvable_ridge(fit_.diagnostics.ridge, gram);
     system.diagonal().array() += ridge;
     gram.diagonal().array() += ridge;
     fit_.deviation_factor = deviation_factor(std::move(system), gram, fit_.diagnostics.residual);
-    if (fit_.deviation_factor.size() == 0) say_ill_conditioned();
+    say_if_ill_conditioned();
   }
 
-  void say_ill_conditioned() {
-    fit_.warnings.emplace_back("the fit is too ill-conditioned to say how sure the value is");
+  void say_if_ill_conditioned() {
+    if (fit_.deviation_factor.size() == 0) fit_.warnings.emplace_back(kIllConditioned);
   }
 
   void find_usual() {
@@ -193,7 +165,7 @@ ShardFit solve_round(const ShardPlan& plan, const ShardFit& fit, ShardStatistics
 
 Model model_of(const ShardPlan& plan, const ShardFit& fit) {
   require(fit.weights.cols() >= 1, "nothing is solved yet: there is no model");
-  Learnt model;
+  Model model;
   model.usual = fit.usual;
   model.controller = controller_of(plan);
   model.controller.weights = fit.weights.rightCols(1);
@@ -215,10 +187,8 @@ Model model_of(const ShardPlan& plan, const ShardFit& fit) {
                       .waggle_version = WAGGLE_VERSION,
                       .rows = summary.rows,
                       .episodes = summary.episodes};
-  model.rounds.push_back(
-      {.steps = summary.rows, .mean_reward = 0.0, .sweeps = fit.sweeps, .end = fit.end});
   if (plan.fit.predictive) fill_predictive(plan, fit, model);
-  add_fit_warnings(plan.fit, false, model);
+  add_fit_warnings({{.steps = summary.rows, .sweeps = fit.sweeps, .end = fit.end}}, false, model);
   model.warnings.insert(model.warnings.end(), fit.warnings.begin(), fit.warnings.end());
   if (fit.stage != ShardFit::Stage::done) {
     model.warnings.emplace_back("learning is not at its end: there are rounds still to come");

@@ -1,5 +1,6 @@
 #include "value/deviation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -9,6 +10,10 @@
 namespace waggle {
 
 using Eigen::MatrixXd;
+
+double solvable_ridge(double ridge, const MatrixXd& gram) {
+  return std::max(ridge, 1e-12 * gram.trace() / static_cast<double>(gram.rows()));
+}
 
 MatrixXd deviation_factor(MatrixXd system, const MatrixXd& gram, double deviation) {
   const Eigen::LLT<MatrixXd> llt(gram);

@@ -96,14 +96,19 @@ class ValueEquations {
   std::vector<Part> parts_;  // the rows of each member, of one block, if there are several
 };
 
+/// What else the walk of a fit is of use for.
+struct AlongTheFit {
+  /// If any: is given every block and how many of its rows are within the washout.
+  std::function<void(const StateBlock&, Eigen::Index)> visit = {};
+  /// If any: become those of all rows where there is one set of them and the features are their
+  /// own instruments, which is LSTD of one member without traces.
+  std::optional<TdMoments>* sums = nullptr;
+};
+
 /// fit_value without what is said of its values: neither the residual, if the method is LSTD, nor
-/// the range. `visit`, if any, is given every block and how many of its rows are within the
-/// washout. `sums`, if any, become those of all rows where there is one set of them and the
-/// features are their own instruments: LSTD of one member without traces.
+/// the range.
 ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const ValueOptions& options,
-                     const RewardScale& rewards,
-                     const std::function<void(const StateBlock&, Eigen::Index)>& visit = {},
-                     std::optional<TdMoments>* sums = nullptr);
+                     const RewardScale& rewards, const AlongTheFit& along = {});
 
 }  // namespace waggle

@@ -156,9 +156,9 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
   KeptStates kept;
   const bool judged = options.method == Method::lstd;
   ValueFit fit = solve_value(reservoir, layout, source, options, rewards,
-                             [&](const StateBlock& block, Index skipped) {
+                             {.visit = [&](const StateBlock& block, Index skipped) {
                                if (judged) kept.add(block, skipped);
-                             });
+                             }});
   if (judged) {
     const ValuesAlong values = kept.has_all()
                                    ? kept.values(reservoir, fit.weights, options.discount)
@@ -172,9 +172,7 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
 
 ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
                      TrajectorySource& source, const ValueOptions& options,
-                     const RewardScale& rewards,
-                     const std::function<void(const StateBlock&, Index)>& visit,
-                     std::optional<TdMoments>* sums) {
+                     const RewardScale& rewards, const AlongTheFit& along) {
   options.validate();
   ValueEquations equations(reservoir, options, source, rewards);
   ValueFit fit;
@@ -183,7 +181,7 @@ ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout
   for_each_block(reservoir, layout, source, fit.state, [&](const StateBlock& block) {
     seen += block.steps();
     const Index skipped = washed_out(block, options.washout_rows());
-    if (visit) visit(block, skipped);
+    if (along.visit) along.visit(block, skipped);
     for (Index i = skipped; i + 1 < block.states.cols(); ++i) {
       equations.add({.state = block.states.col(i),
                      .reward = block.reward(i),
@@ -194,10 +192,10 @@ ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout
   });
   require_rows(equations.rows(), options.washout_rows(), seen);
   equations.solve(fit);
-  if (sums != nullptr && options.trace == 0.0 && equations.moments().size() == 1) {
+  if (along.sums != nullptr && options.trace == 0.0 && equations.moments().size() == 1) {
     const std::vector<TdMoments>& folds = equations.moments().front();
-    sums->emplace(folds.front());
-    for (std::size_t i = 1; i < folds.size(); ++i) (*sums)->merge(folds[i]);
+    TdMoments& sums = along.sums->emplace(folds.front());
+    for (std::size_t i = 1; i < folds.size(); ++i) sums.merge(folds[i]);
   }
   return fit;
 }

@@ -17,6 +17,7 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "learn/first_look.h"
 #include "logs/table.h"
 #include "quick_fit.h"
 
@@ -122,17 +123,6 @@ std::string cut(std::string_view text) {
   std::size_t end = kSeenCharacters;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "…";
-}
-
-/// The first rows, in memory.
-Trajectory first_rows(Log& log, Index most) {
-  Trajectory rows(log.spec().actions.size(), log.spec().observation_size());
-  Trajectory chunk = rows;
-  log.rewind();
-  while (rows.steps() < most && log.next(chunk)) {
-    rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
-  }
-  return rows;
 }
 
 std::string dump(const json& value) {

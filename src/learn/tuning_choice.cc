@@ -1,0 +1,127 @@
+#include "learn/tuning_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "learn/interval.h"
+
+namespace waggle {
+
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double kLevel = 0.9;
+// Of what was learnt without pessimism. On logs of π_0 of the paper's two problems, with and
+// without a hole in the actions, it is 5 to 11; where actions hardly vary, from 28 to millions.
+constexpr double kMostStretch = 16.0;
+constexpr double kWithinTheLog = 1.5;  // … and with it
+
+double lower_bound(const TuneTrial& trial, double margin) {
+  return trial.gain.value - margin * trial.gain.standard_error;
+}
+
+/// Why settings cannot be told apart, of those that were given.
+std::string apart(const TuneTrial& given) {
+  if (given.stretch <= kMostStretch) return "as given it is worse than what was logged";
+  return fmt::format(
+      "as given it leads to what the log hardly has (a stretch of {:.3g}, more than {})",
+      given.stretch, kMostStretch);
+}
+
+void take_best(double margin, TuneResult& result) {
+  result.taken = best_trial(result.trials, margin);
+  const TuneTrial& taken = result.trials[result.taken];
+  if (result.taken > 0) {
+    result.reason = fmt::format("better than as given by {:.3g} ± {:.2g}", taken.gain.value,
+                                taken.gain.standard_error);
+  } else if (result.trials.size() == 1) {
+    result.reason = "nothing else was tried";
+  } else {
+    result.reason = fmt::format("nothing was better by more than {} standard errors", margin);
+  }
+}
+
+/// The most pessimism does as was logged, nearly. Less of it is taken if it stays within the log
+/// and is better than that for sure.
+void take_pessimism(const std::vector<Verdict>& verdicts, TuneResult& result) {
+  for (std::size_t i = 1; i < result.trials.size(); ++i) {
+    if (result.trials[i].failed.empty()) result.taken = i;
+  }
+  const std::size_t most = result.taken;
+  double surely = 0.0;
+  for (std::size_t i = 1; i < most; ++i) {
+    const TuneTrial& trial = result.trials[i];
+    if (!trial.failed.empty() || trial.stretch > kWithinTheLog) continue;
+    const double lower = difference(verdicts[i], verdicts[most]).lower;
+    if (lower <= surely) continue;
+    surely = lower;
+    result.taken = i;
+  }
+  result.reason = apart(result.trials.front());
+  if (most == 0) {
+    result.reason += "; no more could be tried: do not trust this controller";
+  } else if (result.taken != most) {
+    result.reason += "; this stays within the log, and is surely better than more pessimism";
+  } else {
+    result.reason += "; the most pessimism that was tried stays closest to what was logged";
+  }
+}
+
+}  // namespace
+
+Verdict both(const HalfWorth& first, const HalfWorth& second) {
+  Verdict result{.value = 0.5 * (first.value + second.value),
+                 .influence = VectorXd(2 * HalfJudge::kGroups),
+                 .stretch = std::max(first.stretch, second.stretch)};
+  result.influence << 0.5 * first.influence, 0.5 * second.influence;
+  return result;
+}
+
+Estimate difference(const Verdict& one, const Verdict& other) {
+  const VectorXd influence = one.influence - other.influence;
+  const auto groups = static_cast<double>(influence.size());
+  return interval(one.value - other.value,
+                  influence.stableNorm() * std::sqrt(groups / (groups - 1.0)), groups, kLevel);
+}
+
+bool is_fixed(const TuneOptions& tune, const char* name) {
+  return std::find(tune.fixed.begin(), tune.fixed.end(), name) != tune.fixed.end();
+}
+
+bool within_reach(const TuneTrial& trial) {
+  return trial.failed.empty() && trial.stretch <= kMostStretch && trial.difference.upper >= 0.0;
+}
+
+std::size_t best_trial(const std::vector<TuneTrial>& trials, double margin) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < trials.size(); ++i) {
+    const double bound = lower_bound(trials[i], margin);
+    if (!within_reach(trials[i]) || bound <= 0.0) continue;
+    if (best == 0 || bound > lower_bound(trials[best], margin)) best = i;
+  }
+  return best;
+}
+
+void take_trial(const TuneOptions& tune, const std::vector<Verdict>& verdicts, TuneResult& result) {
+  if (result.trials.empty()) {
+    result.reason =
+        fmt::format("{} s were too short to try anything: what was given is taken as it is",
+                    tune.seconds.value_or(0.0));
+    return;
+  }
+  const TuneTrial& given = result.trials.front();
+  if (within_reach(given)) {
+    take_best(tune.margin, result);
+  } else if (is_fixed(tune, "pessimism")) {
+    result.reason = apart(given) + "; pessimism was not to be changed";
+  } else {
+    take_pessimism(verdicts, result);
+  }
+  result.options = result.trials[result.taken].options;
+}
+
+}  // namespace waggle
