@@ -19,6 +19,16 @@ struct TrialOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, TrialOptions& o) {
+  v("block", o.block, "steps in which one of the two acts");
+  v("settling", o.settling, "turns at the beginning in which the start acts alone");
+  v("memory", o.memory, "steps after which a turn counts for a third");
+  v("worse", o.worse, "standard errors that the adapted one may earn less");
+  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
+}
+
 /// Finds out by trial which of two controllers earns more. They act in turn, in blocks: of four
 /// blocks, a turn, one is the start's, at a place drawn at random, and three are the adapted one's.
 /// A turn's difference is
