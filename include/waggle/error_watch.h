@@ -26,6 +26,18 @@ struct ErrorWatchOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ErrorWatchOptions& o) {
+  v("block", o.block, "steps whose errors' sizes are averaged before they count");
+  v("settling", o.settling, "such blocks at the beginning, which say what is usual");
+  v("allowance", o.allowance, "deviations above that which are not looked at");
+  v("threshold", o.threshold, "of the sum of the others, where an alarm begins");
+  v("largest_ratio", o.largest_ratio,
+    "of the mean square to that of training, above which the beginning is an alarm itself");
+  v("forecasts", o.forecasts, "hold what is seen against what was foretold of it, too");
+}
+
 /// Two CUSUMs of the means m_b of numbers over blocks of steps, of means that rise and that fall:
 ///
 ///     S⁺ ← max(0, S⁺ + (m_b − μ)/σ − κ),     S⁻ ← max(0, S⁻ − (m_b − μ)/σ − κ)

@@ -30,6 +30,13 @@ struct LearnOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says: both in one table.
+template <typename Visitor>
+void describe(Visitor& v, LearnOptions& o) {
+  describe(v, o.collect);
+  describe(v, o.fit);
+}
+
 /// What happened in one round.
 struct LearnRound {
   Eigen::Index steps = 0;

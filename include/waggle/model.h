@@ -59,6 +59,25 @@ struct FitOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, FitOptions& o) {
+  v("sweeps", o.sweeps, "of policy iteration, at most; 0 only evaluates");
+  v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
+  v("standardise", o.standardise, "scale inputs by their mean and spread");
+  v("centre_rewards", o.centre_rewards, "take the mean off the rewards where no episode ends");
+  v("action_limit", o.action_limit, "bound of unbounded actions; none: taken from the experience");
+  v("members", o.members, "independent networks whose values are averaged");
+  v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
+  v("pessimism", o.pessimism, "standard errors that an action counts for less than its value");
+  v("reservoir", o.reservoir, "how the network is drawn");
+  v("value", o.value, "how the value is fitted");
+  v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");
+  v("predictive", o.predictive, "predictive states and a value on them; none: on the memory");
+  v("greedy", o.greedy, "how the best action is found");
+  v("limits", o.limits, "of what carries the actions out");
+}
+
 /// As Exploration, but by itself it does explore.
 struct CollectExploration {
   double epsilon = 0.1;
@@ -67,6 +86,13 @@ struct CollectExploration {
 
   operator Exploration() const { return {.epsilon = epsilon, .noise = noise, .held = held}; }
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, CollectExploration& o) {
+  describe_exploration(v, o);
+  v("held", o.held, "hold a random action for a random time");
+}
 
 /// How experience is collected by acting, in rounds of acting and fitting.
 struct CollectOptions {
@@ -87,6 +113,20 @@ struct CollectOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, CollectOptions& o) {
+  v("steps", o.steps, "rows to learn from, over all rounds");
+  v("rounds", o.rounds, "of acting and learning, all alike; none: they grow");
+  v("growth", o.growth, "learn again when the rows have grown by this share, if they do");
+  v("first_steps", o.first_steps, "of the initial policy, where rounds grow");
+  v("final_sweeps", o.final_sweeps, "of policy iteration after the last round, if more");
+  v("optimism", o.optimism, "credit for little seen actions, instead of straying at random");
+  v("exploration", o.exploration, "how far from the best action to stray, from round 2 on");
+  v("final_exploration", o.final_exploration, "and in the last round that strays, if it changes");
+  v("greedy_rounds", o.greedy_rounds, "the last rounds, which do not stray at all");
+}
 
 /// Where a model comes from.
 struct Provenance {

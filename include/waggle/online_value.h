@@ -1,14 +1,18 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include <waggle/states.h>
-#include <waggle/theory/lemma.h>
+
+namespace waggle::theory {
+struct LemmaConditions;  // waggle/theory/lemma.h
+struct Whitening;
+}  // namespace waggle::theory
 
 namespace waggle {
 
@@ -27,6 +31,14 @@ struct StepSizes {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, StepSizes& o) {
+  v("initial", o.initial, "the first step; 2 or more cannot be stable");
+  v("delay", o.delay, "steps before they begin to shrink");
+  v("power", o.power, "how fast they shrink; in (0.5, 1] they converge");
+}
 
 enum class OnlineUpdate {
   plain,      ///< Algorithm online_algorithm as it stands. O(n) a step
@@ -48,6 +60,18 @@ struct OnlineValueOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, OnlineValueOptions& o) {
+  v("update", o.update, "the plain algorithm, the same on whitened features, or recursive LSTD");
+  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
+  v("step_sizes", o.step_sizes, "of the plain and the whitened update");
+  v("average", o.average, "report the average of the weights over the steps, but for recursive");
+  v("cutoff", o.cutoff, "whitened: smallest eigenvalue kept, relative to the largest");
+  v("ridge", o.ridge, "recursive: λ in units of the mean squared feature of a step");
+  v("forgetting", o.forgetting, "recursive: what a step counts one step later, in (0, 1]");
+}
 
 /// Learns Wᵀφ from one transition (φ_k, r_k, φ'_k) at a time, in memory that does not grow:
 ///
@@ -76,17 +100,18 @@ class OnlineValue {
   const Eigen::VectorXd& weights() const { return averaged() ? average_ : weights_; }
   Eigen::Index steps() const { return steps_; }
   const OnlineValueOptions& options() const { return options_; }
-  /// Conditions on the features as they are, and whitened if they are.
-  const theory::LemmaConditions& conditions() const { return conditions_; }
-  const std::optional<theory::Whitening>& whitening() const { return whitening_; }
+  /// Conditions on the features as they are.
+  const theory::LemmaConditions& conditions() const { return *conditions_; }
+  /// How they are whitened, and the conditions on what that makes of them; null if they are not.
+  const theory::Whitening* whitening() const { return whitening_.get(); }
 
  private:
   bool averaged() const { return options_.average && options_.update != OnlineUpdate::recursive; }
   void make_metric();
 
   OnlineValueOptions options_;
-  theory::LemmaConditions conditions_;
-  std::optional<theory::Whitening> whitening_;
+  std::shared_ptr<const theory::LemmaConditions> conditions_;
+  std::shared_ptr<const theory::Whitening> whitening_;
   Eigen::MatrixXd moments_;       // the sum of φφᵀ, if whitened
   Eigen::Index samples_ = 0;      // in it
   Eigen::Index next_metric_ = 0;  // how many it takes to make P anew

@@ -7,6 +7,7 @@
 #include <waggle/online_value.h>
 #include <waggle/random.h>
 #include <waggle/rollout.h>
+#include <waggle/theory/lemma.h>
 #include <waggle/value.h>
 
 #include "bee_log.h"
