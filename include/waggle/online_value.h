@@ -48,8 +48,8 @@ enum class OnlineUpdate {
 
 struct OnlineValueOptions {
   OnlineUpdate update = OnlineUpdate::recursive;
-  double discount = 0.5;  ///< γ in [0, 1)
-  StepSizes step_sizes;   ///< plain and whitened
+  double discount = 0.98;  ///< γ in [0, 1)
+  StepSizes step_sizes;    ///< plain and whitened
   /// plain and whitened: report the average of W over the steps (Polyak and Ruppert), the later
   /// ones counting more, instead of the last W, which carries the noise of the last few steps.
   bool average = true;
