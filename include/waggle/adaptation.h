@@ -7,6 +7,7 @@
 #include <waggle/forgetting_td.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/model.h>
+#include <waggle/trajectory.h>
 #include <waggle/trial.h>
 
 /// A controller that goes on learning while it is at work, and a start that it can go back to.
@@ -124,7 +125,7 @@ class Adaptation {
   bool measured() const;
   bool is_possible(double reward) const;
   double learn(double reward, const Eigen::VectorXd& next, double next_value, bool sound,
-               bool terminated = false);
+               EpisodeEnd end);
   void end_block();
   void write_weights(const Eigen::VectorXd& eta, Eigen::VectorXd& weights) const;
   double unit() const;

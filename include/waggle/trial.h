@@ -54,9 +54,14 @@ class Trial {
 
   /// Whether the adapted one is to act in the step to come.
   bool adapted() const { return adapted_; }
-  /// A step of whoever had to act has earned this; `counts` is false if it cannot be told whose
-  /// doing it was. Returns whether a block is over.
-  bool add(double reward, bool counts, bool terminated = false);
+  /// What a step has earned.
+  struct Earned {
+    double reward = 0.0;
+    bool counts = true;       ///< false if it cannot be told whose doing it was
+    bool terminated = false;  ///< whether the episode terminated with it
+  };
+  /// That of whoever had to act. Returns whether a block is over.
+  bool add(const Earned& earned);
   /// Another episode begins; the last one did not terminate, or `add` was told so.
   void begin_episode() { end_segment(false); }
   /// The turns of the adapted one are forgotten: it is another one now.
