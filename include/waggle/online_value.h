@@ -35,8 +35,8 @@ struct StepSizes {
 /// Names every field with a line of help, as describe.h says.
 template <typename Visitor>
 void describe(Visitor& v, StepSizes& o) {
-  v("initial", o.initial, "the first step; 2 or more cannot be stable");
-  v("delay", o.delay, "steps before they begin to shrink");
+  v("initial", o.initial, "the first step size; 2 or more cannot be stable");
+  v("delay", o.delay, "steps after which sizes begin to shrink");
   v("power", o.power, "how fast they shrink; in (0.5, 1] they converge");
 }
 
@@ -91,8 +91,8 @@ class OnlineValue {
   OnlineValue(const OnlineValueOptions& options,
               const Eigen::Ref<const Eigen::MatrixXd>& second_moments, Eigen::Index samples);
 
-  /// Returns e_k. Throws Error if the sizes differ or W is no longer finite: the steps were too
-  /// large.
+  /// Returns e_k. Throws Error if the numbers of features differ or W is no longer finite: the step
+  /// sizes were too large.
   double update(const Eigen::Ref<const Eigen::VectorXd>& features, double reward,
                 const Eigen::Ref<const Eigen::VectorXd>& next);
 
