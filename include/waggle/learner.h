@@ -18,10 +18,10 @@ namespace waggle {
 ///         add what happened to the experience; scale the inputs by it
 ///         fit the value to all of it, and improve it by policy iteration
 ///
-/// With rounds = 1 and sweeps = 0 it is the paper's one-step improvement (Algorithms
-/// 1_step_algorithm and 1_step_algorithm_mm), by either method of fitting; with sweeps > 0 it is
-/// least-squares policy iteration on the experience of the initial policy; with more rounds, fitted
-/// iteration with fresh data.
+/// With predictive = std::nullopt, a value on the memory itself: with rounds = 1 and sweeps = 0 it
+/// is the paper's one-step improvement (Algorithms 1_step_algorithm and 1_step_algorithm_mm), by
+/// either method of fitting; with sweeps > 0 it is least-squares policy iteration on the experience
+/// of the initial policy; with more rounds, fitted iteration with fresh data.
 struct LearnOptions {
   FitOptions fit = {};
   CollectOptions collect = {};
