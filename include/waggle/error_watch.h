@@ -110,7 +110,6 @@ class ErrorWatch {
   Eigen::Index settled_errors() const { return options_.settling * options_.block; }
   Eigen::Index alarms() const { return alarms_; }          ///< that have begun
   double statistic() const { return sizes_.rising(); }     ///< S⁺
-  double mean_size() const { return sizes_.mean(); }       ///< μ, or so far
   double deviation() const { return sizes_.deviation(); }  ///< σ; 0 while settling
   /// The mean square at work as it was while settling, or so far.
   double mean_square() const { return mean_square_; }

@@ -85,7 +85,6 @@ struct RidgeFit : FitDiagnostics {
   RidgeOptions options;
   Eigen::MatrixXd weights;           ///< W, features × targets
   Eigen::VectorXd target_residuals;  ///< `residual` of each target by itself
-  double degrees_of_freedom = 0.0;   ///< Σ s²/(s²+λ): the number of weights λ leaves free
 };
 
 /// The 20 relative values of λ that are considered when it is chosen from the data, evenly spaced

@@ -50,8 +50,6 @@ struct OptimalFlight {
   Eigen::VectorXd nectar;     ///< n(y_k, t_k)
   double mean_nectar = 0.0;
   double value = 0.0;  ///< V_0(y_0): the discounted nectar, or for γ = 1 the total of the flight
-  /// mean_nectar minus what half the grid finds: the size of the error the grid still makes.
-  double grid_change = 0.0;
 };
 
 /// The best flight. O(steps·grid) time, 2·steps·grid bytes. Throws Error for bad options.
