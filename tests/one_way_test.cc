@@ -39,7 +39,7 @@ const std::vector<Room> kRooms = {
     {"files", {}},
     {"logs", {}},
     {"export", {"export"}},
-    {"options", {"names", "describe", "describe_problems"}},
+    {"options", {"names", "describe"}},
     {"models", {}},
     {"shards", {"shards"}},
 };
@@ -107,6 +107,26 @@ TEST(OneWay, HeadersIncludeFromTheirOwnRoomAndThoseBefore) {
     const std::string header = fs::relative(entry.path(), include).replace_extension().string();
     EXPECT_NE(room_of_header(header), "") << header << " is in none of the rooms";
     expect_one_way(entry.path(), room_of_header(header));
+  }
+}
+
+/// All that a header of waggle includes in turn, itself among them.
+void add_reached(const std::string& header, std::set<std::string>& reached) {
+  static const std::regex include(R"(^#include <waggle/([a-z_/]+)\.h>)");
+  if (!reached.insert(header).second) return;
+  std::ifstream stream(WAGGLE_SOURCE_DIR "/include/waggle/" + header + ".h");
+  std::smatch found;
+  for (std::string line; std::getline(stream, line);) {
+    if (std::regex_search(line, found, include)) add_reached(found[1], reached);
+  }
+}
+
+TEST(OneWay, WhoCameToControlSomethingDoesNotMeetTheStudyOfThePaper) {
+  std::set<std::string> reached;
+  add_reached("waggle", reached);
+  EXPECT_GT(reached.size(), 50u);
+  for (const std::string& header : reached) {
+    EXPECT_FALSE(header.starts_with("theory/")) << "waggle.h includes " << header;
   }
 }
 

@@ -1,9 +1,13 @@
 /// Every field of every options struct is described, and comes back from JSON and TOML as it was.
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <tuple>
@@ -17,6 +21,8 @@
 #include <waggle/describe.h>
 #include <waggle/environments.h>
 #include <waggle/sensor.h>
+#include <waggle/theory/hidden_markov.h>
+#include <waggle/theory/mean_flow.h>
 
 #include "config.h"
 #include "expect_error.h"
@@ -208,6 +214,17 @@ T reread_toml(const T& options) {
   return result;
 }
 
+/// Given in part, a struct within another one would fall back to its own defaults: they must be
+/// those of the whole. So must those of one that may be left out but is there by default.
+template <typename Member>
+void expect_own_defaults(Member& member, int index) {
+  if constexpr (is_optional<Member>) {
+    if (member) expect_own_defaults(*member, index);
+  } else if constexpr (is_struct<Member> && requires(Texts & all) { describe(all, member); }) {
+    EXPECT_EQ(texts(member), texts(Member())) << "member " << index;
+  }
+}
+
 template <typename T>
 void expect_described(const char* name) {
   SCOPED_TRACE(name);
@@ -232,10 +249,7 @@ void expect_described(const char* name) {
       found = found || (its >= at && its + field.size <= at + sizeof(Member));
     }
     EXPECT_TRUE(found) << "member " << index << " is not described";
-    // Given in part, it would fall back to its own defaults: they must be those of the whole.
-    if constexpr (is_struct<Member> && requires(Texts & all) { describe(all, member); }) {
-      EXPECT_EQ(texts(member), texts(Member())) << "member " << index;
-    }
+    expect_own_defaults(member, index);
     ++index;
   };
   std::apply([&](auto&... each) { (expect_visited(each), ...); }, members(options));
@@ -268,6 +282,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<ActuatorLimits>("ActuatorLimits");
   expect_described<Exploration>("Exploration");
   expect_described<OnlineExploration>("OnlineExploration");
+  expect_described<CollectExploration>("CollectExploration");
   expect_described<OptimismOptions>("OptimismOptions");
   expect_described<ExecutionOptions>("ExecutionOptions");
   expect_described<PolicyIterationOptions>("PolicyIterationOptions");
@@ -291,6 +306,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<ErrorWatchOptions>("ErrorWatchOptions");
   expect_described<GuardOptions>("GuardOptions");
   expect_described<AdaptationOptions>("AdaptationOptions");
+  expect_described<TrialOptions>("TrialOptions");
   expect_described<SensorOptions>("SensorOptions");
   for_each_environment([](const auto& entry) {
     expect_described<typename std::decay_t<decltype(entry)>::Options>(entry.name);
@@ -306,6 +322,33 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<reference::EulerLagrangeOptions>("EulerLagrangeOptions");
   expect_described<theory::HiddenMarkovOptions>("HiddenMarkovOptions");
   expect_described<theory::MeanFlowOptions>("MeanFlowOptions");
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The list above is by hand: whoever adds options is told what is missing in it. An environment's
+/// are there if it is in the table.
+TEST(Describe, NoOptionsAreForgotten) {
+  const std::filesystem::path include = WAGGLE_SOURCE_DIR "/include/waggle";
+  const std::string listed = text_of(__FILE__), table = text_of(include / "environments.h");
+  static const std::regex declared(R"(struct (\w*(Options|Exploration)) )");
+  std::size_t structs = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(include)) {
+    if (entry.path().extension() != ".h") continue;
+    const std::string text = text_of(entry.path());
+    for (std::sregex_iterator found(text.begin(), text.end(), declared), end; found != end;
+         ++found) {
+      const std::string name = (*found)[1];
+      EXPECT_TRUE(listed.find("\"" + name + "\");") != std::string::npos ||
+                  table.find("BuiltInEnvironment<" + name + ">") != std::string::npos)
+          << name << " of " << entry.path() << " is not in the list of this test";
+      ++structs;
+    }
+  }
+  EXPECT_GT(structs, 40U);
 }
 
 TEST(Describe, FilesKeepTheSeedBesideTheOptions) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include <waggle/describe_problems.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>

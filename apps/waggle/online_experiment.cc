@@ -212,7 +212,7 @@ ExperimentResult evaluate(const ReproduceOptions& options, const SeedProgress& p
   const auto& rates = result.metrics[result.metrics.size() - 4].values;
   if (std::all_of(rates.begin(), rates.end(), [](double rate) { return rate <= 0.0; })) {
     result.warnings
-        ["as they are, the features fail the Lemma's τ < 1/κ: plain steps crawl along "
+        ["as they are, the features fail the Lemma's τ < 1/κ: plain updates crawl along "
          "the small eigenvalues of Σ"] = result.seeds;
   }
   return result;

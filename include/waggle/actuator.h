@@ -26,6 +26,14 @@ struct ActuatorLimits {
   void validate(const ActionSpace& space) const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ActuatorLimits& o) {
+  v("max_change", o.max_change,
+    "how far an action may move in a step, one number for all or one each; none: anywhere");
+  v("hold", o.hold, "steps that an action is kept for once it is chosen");
+}
+
 /// The actions that can be taken at one step: a box, which is the one action that is kept where
 /// lower = upper. Of a discrete space it is one choice or, where it is not `kept`, all of them.
 struct Reach {

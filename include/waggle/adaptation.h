@@ -7,6 +7,7 @@
 #include <waggle/forgetting_td.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/model.h>
+#include <waggle/trajectory.h>
 #include <waggle/trial.h>
 
 /// A controller that goes on learning while it is at work, and a start that it can go back to.
@@ -45,6 +46,21 @@ struct AdaptationOptions {
   /// The same for a trial.
   TrialOptions trial(double discount) const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, AdaptationOptions& o) {
+  v("memory", o.memory, "steps after which what happened counts for a third");
+  v("trust", o.trust, "steps that the model as it was counts for");
+  v("ridge", o.ridge, "the same where the model does not say how sure it is, per squared feature");
+  v("noise", o.noise, "added to a continuous action to learn from, in its deviations");
+  v("epsilon", o.epsilon, "chance of a random choice, to learn from");
+  v("trial_steps", o.trial_steps,
+    "steps in which one of the two acts, start or adapted; none: by the discount, 100 to 1000");
+  v("trial_settling", o.trial_settling,
+    "turns of four times as many in which the start acts alone");
+  v("worse", o.worse, "standard errors that the adapted one may earn less before it goes back");
+}
 
 /// Adapts the value of a model to the plant it acts on, and goes back to what it was where that
 /// turns out to earn less.
@@ -109,7 +125,7 @@ class Adaptation {
   bool measured() const;
   bool is_possible(double reward) const;
   double learn(double reward, const Eigen::VectorXd& next, double next_value, bool sound,
-               bool terminated = false);
+               EpisodeEnd end);
   void end_block();
   void write_weights(const Eigen::VectorXd& eta, Eigen::VectorXd& weights) const;
   double unit() const;

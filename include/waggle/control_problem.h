@@ -14,8 +14,8 @@ struct ControlProblem {
   std::unique_ptr<Environment> environment;
   std::unique_ptr<Policy> initial;  ///< π_0: what to begin with, knowing nothing
   std::string initial_name;         ///< what that does, for a table
-  double discount = 0.0;            ///< γ that suits it: the paper's
-  bool episodic = true;             ///< whether its episodes end by themselves
+  double discount = 0.0;  ///< γ that suits it: of Bee World and the market maker the paper's
+  bool episodic = true;   ///< whether its episodes end by themselves
 
   struct Optimum {
     std::string label;

@@ -41,6 +41,18 @@ struct GreedyOptions {
   void validate(const ActionSpace& space) const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, GreedyOptions& o) {
+  v("maximiser", o.maximiser, "search the whole interval, or the best of some random actions");
+  v("candidates", o.candidates,
+    "random actions tried, where the search needs them; none: what suits the value");
+  v("candidate_spread", o.candidate_spread,
+    "draw them from a normal law of this deviation; none: from all within the bounds");
+  v("smoothing", o.smoothing,
+    "judge an action by the mean over so much of the bounds around it; none: what suits the value");
+}
+
 /// What keeps decisions from going where little was seen: an action counts for β standard errors
 /// less than it is worth. The standard error is ‖Lᵀφ‖ with LLᵀ = Cov(W), and D = L. Of many
 /// features ‖Dᵀφ‖ says as much to within 1/√(2k) with D = L G/√k for k random directions G.

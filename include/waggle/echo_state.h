@@ -24,6 +24,17 @@ struct ContractionOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ContractionOptions& o) {
+  v("steps", o.steps, "at most, until two states have met");
+  v("lowest", o.lowest, "inputs are drawn from this");
+  v("highest", o.highest, "to this");
+  v("start_spread", o.start_spread, "standard deviation of the states started from");
+  v("tolerance", o.tolerance, "the states have met at this share of their first distance");
+  v("seed", o.seed, "draws inputs and states");
+}
+
 /// Two copies of a reservoir, started apart and driven by the same input.
 struct Contraction {
   Eigen::VectorXd distances;  ///< ‖x_k − x'_k‖ for k = 0, 1, …, to where they met, or the last step
@@ -76,6 +87,18 @@ struct MemoryCapacityOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, MemoryCapacityOptions& o) {
+  v("delays", o.delays, "the longest; 0: twice the units");
+  v("steps", o.steps, "to fit on, and as many to test on; 0: 20 times the units");
+  v("washout", o.washout, "steps before either; 0: four times the units");
+  v("lowest", o.lowest, "inputs are drawn from this");
+  v("highest", o.highest, "to this");
+  v("ridge", o.ridge, "λ of the readouts, relative");
+  v("seed", o.seed, "draws the inputs");
+}
 
 /// Jaeger's short-term memory: how well the inputs of the past can be read from the state,
 /// linearly.

@@ -26,6 +26,18 @@ struct ErrorWatchOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ErrorWatchOptions& o) {
+  v("block", o.block, "steps whose errors' sizes are averaged before they count");
+  v("settling", o.settling, "such blocks at the beginning, which say what is usual");
+  v("allowance", o.allowance, "deviations above that which are not looked at");
+  v("threshold", o.threshold, "of the sum of the others, where an alarm begins");
+  v("largest_ratio", o.largest_ratio,
+    "of the mean square to that of training, above which the beginning is an alarm itself");
+  v("forecasts", o.forecasts, "hold what is seen against what was foretold of it, too");
+}
+
 /// Two CUSUMs of the means m_b of numbers over blocks of steps, of means that rise and that fall:
 ///
 ///     S⁺ ← max(0, S⁺ + (m_b − μ)/σ − κ),     S⁻ ← max(0, S⁻ − (m_b − μ)/σ − κ)
@@ -98,7 +110,6 @@ class ErrorWatch {
   Eigen::Index settled_errors() const { return options_.settling * options_.block; }
   Eigen::Index alarms() const { return alarms_; }          ///< that have begun
   double statistic() const { return sizes_.rising(); }     ///< S⁺
-  double mean_size() const { return sizes_.mean(); }       ///< μ, or so far
   double deviation() const { return sizes_.deviation(); }  ///< σ; 0 while settling
   /// The mean square at work as it was while settling, or so far.
   double mean_square() const { return mean_square_; }

@@ -35,6 +35,17 @@ struct ExportOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ExportOptions& o) {
+  v("name", o.name, "what every name begins with");
+  v("precision", o.precision, "of the numbers");
+  v("seed", o.seed, "of random candidates, where the search needs them");
+  v("guarded", o.guarded, "hold what is read within what was learnt from, and know what is new");
+  v("guard", o.guard, "how, if so");
+  v("fallback", o.fallback, "what acts where novelty is above its limit");
+}
+
 /// A controller in C99, without dependencies (but math.h, for tanh units, normal candidates and
 /// novelty), without allocation and without writable data of its own.
 struct ExportedC {

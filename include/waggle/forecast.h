@@ -21,6 +21,15 @@ struct ForecastOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ForecastOptions& o) {
+  v("horizon", o.horizon, "steps ahead");
+  v("closed_loop", o.closed_loop, "steps to run freely from where training ends");
+  v("test_fraction", o.test_fraction, "the last part of the series, kept to test on");
+  v("model", o.model, "how it is fitted");
+}
+
 /// One way to forecast, and how it fared.
 struct ForecastModel {
   std::string name;

@@ -25,6 +25,20 @@ struct Exploration {
   void validate(const ActionSpace& space) const;
 };
 
+/// What all explorations share.
+template <typename Visitor, typename AnyExploration>
+void describe_exploration(Visitor& v, AnyExploration& o) {
+  v("epsilon", o.epsilon, "chance of a random action instead, in [0, 1]");
+  v("noise", o.noise, "standard deviation of what is added to an action");
+}
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, Exploration& o) {
+  describe_exploration(v, o);
+  v("held", o.held, "hold a random action for a random time");
+}
+
 class ActionSearch;
 
 /// π(history) = argmax_a Wᵀφ(F(x_k, z_k(a))), over an interval, over sampled candidates (Algorithms
@@ -144,6 +158,13 @@ struct OptimismOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, OptimismOptions& o) {
+  v("bonus", o.bonus, "what little seen actions are credited with");
+  v("candidates", o.candidates, "random actions tried beside the greedy one");
+}
 
 /// linUCB: argmax_a Wᵀφ + β √(φᵀ(Σ + λI)⁻¹φ) over the greedy action and some random ones, φ the
 /// features that a leads to. Actions that lead where little was seen look better than they are, so

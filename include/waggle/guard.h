@@ -40,6 +40,19 @@ struct GuardOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, GuardOptions& o) {
+  v("hold", o.hold, "hold numbers beyond what was learnt from at its ends, and what is no number");
+  v("margin", o.margin,
+    "how far beyond what was learnt from, in widths of that, a number is read as it is");
+  v("stuck_steps", o.stuck_steps,
+    "steps of the same value after which it is stuck, if they are twice as many as ever before");
+  v("novelty_limit", o.novelty_limit, "above which the fallback acts");
+  v("calm_steps", o.calm_steps, "below it in a row before the controller acts again");
+  v("watch", o.watch, "how errors are watched");
+}
+
 /// What can be wrong with a number that is read.
 enum class InputFault {
   beyond,   ///< outside the range learnt from: held at its end

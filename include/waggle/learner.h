@@ -18,10 +18,10 @@ namespace waggle {
 ///         add what happened to the experience; scale the inputs by it
 ///         fit the value to all of it, and improve it by policy iteration
 ///
-/// With rounds = 1 and sweeps = 0 it is the paper's one-step improvement (Algorithms
-/// 1_step_algorithm and 1_step_algorithm_mm), by either method of fitting; with sweeps > 0 it is
-/// least-squares policy iteration on the experience of the initial policy; with more rounds, fitted
-/// iteration with fresh data.
+/// With predictive = std::nullopt, a value on the memory itself: with rounds = 1 and sweeps = 0 it
+/// is the paper's one-step improvement (Algorithms 1_step_algorithm and 1_step_algorithm_mm), by
+/// either method of fitting; with sweeps > 0 it is least-squares policy iteration on the experience
+/// of the initial policy; with more rounds, fitted iteration with fresh data.
 struct LearnOptions {
   FitOptions fit = {};
   CollectOptions collect = {};
@@ -29,6 +29,13 @@ struct LearnOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says: both in one table.
+template <typename Visitor>
+void describe(Visitor& v, LearnOptions& o) {
+  describe(v, o.collect);
+  describe(v, o.fit);
+}
 
 /// What happened in one round.
 struct LearnRound {
@@ -85,7 +92,7 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 
 /// Learns from a log alone, as one round. A stream is read once for every pass, so that memory does
 /// not grow with it: three times to look at it, once or twice for the value and for every sweep,
-/// and twice for the confidence; FitOptions::choose reads its first rows before that. Throws Error
+/// and once for the confidence; FitOptions::choose reads its first rows before that. Throws Error
 /// for bad options, and for a log that is empty or does not fit; Stopped as `learn`.
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
                       const FitOptions& options = {}, const LearnWith& with = {});

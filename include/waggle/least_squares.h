@@ -40,6 +40,17 @@ struct RidgeOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, RidgeOptions& o) {
+  v("ridge", o.ridge, "λ, what squared weights cost; none: chosen by cross-validation");
+  v("ridge_scale", o.scale, "λ as it stands, or in units of the mean squared feature");
+  v("smallest_ridge", o.smallest,
+    "where the path of λ to choose from begins, relative; none: 1e-8, 1e-12 if supervised");
+  v("largest_ridge", o.largest, "and where it ends");
+  v("solver", o.solver, "singular values, or back substitution, which is faster");
+}
+
 /// One value of λ that was considered, and its cross-validated error.
 struct RidgeCandidate {
   double ridge = 0.0;  ///< relative
@@ -74,7 +85,6 @@ struct RidgeFit : FitDiagnostics {
   RidgeOptions options;
   Eigen::MatrixXd weights;           ///< W, features × targets
   Eigen::VectorXd target_residuals;  ///< `residual` of each target by itself
-  double degrees_of_freedom = 0.0;   ///< Σ s²/(s²+λ): the number of weights λ leaves free
 };
 
 /// The 20 relative values of λ that are considered when it is chosen from the data, evenly spaced

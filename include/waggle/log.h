@@ -96,6 +96,30 @@ struct LogOptions {
   static LogOptions of(const Model& model);
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, LogOptions& o) {
+  v("reward", o.reward, "column of the reward");
+  v("reward_next", o.reward_next, "the reward of an action stands in the action's own row");
+  v("actions", o.actions, "columns of the action");
+  v("observations", o.observations, "columns observed; not given: all that are nothing else");
+  v("labelled", o.labelled, "of these, whose numbers are labels");
+  v("ignore", o.ignore, "columns to leave out");
+  v("missing", o.missing, "observations that are missing: refuse, or hold the last value");
+  v("episode", o.episode, "column whose change starts an episode");
+  v("terminated", o.terminated, "column of rows that end the process");
+  v("truncated", o.truncated, "column of rows that end the record");
+  v("time", o.time, "column of times; a gap in them starts an episode");
+  v("reward_is_input", o.reward_is_input, "whether the controller sees the reward");
+  v("action_kind", o.action_kind, "whether the action is a choice or a quantity");
+  v("choices", o.choices, "of a discrete action, in their order; empty: those in the log");
+  v("lower", o.lower, "bounds of continuous actions, one or one each; empty: those of the log");
+  v("upper", o.upper, "as lower");
+  v("minimum_rows", o.minimum_rows, "fewer are refused");
+  v("reward_must_vary", o.reward_must_vary, "refuse a reward that never changes");
+  v("chunk_rows", o.chunk_rows, "rows read at a time");
+}
+
 /// A column of a log that is in memory already: numbers, which are not copied and must outlive the
 /// log, or texts.
 struct LogColumn {

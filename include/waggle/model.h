@@ -29,8 +29,8 @@ struct FitOptions {
   bool standardise = true;
   ValueOptions value = {};
   /// Predictive states, and a value on them (predictive.h); std::nullopt: a value on the memory
-  /// itself. Only for that one count `members`, `sweeps`, `reweight` and, of `value`, everything
-  /// but the discount.
+  /// itself. Only for the latter count `members`, `sweeps`, `reweight` and, of `value`, everything
+  /// but the discount and the washout.
   std::optional<PredictiveOptions> predictive = PredictiveOptions{};
   /// For a log, with predictive states: a value on the memory itself is tried as well, and taken if
   /// it foretells rows held out better (LogChoice).
@@ -48,8 +48,8 @@ struct FitOptions {
   /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
   /// the experience, unless the sampled maximiser needs none.
   std::optional<double> action_limit = std::nullopt;
-  /// Find out how sure the value is and what is usual: two more passes through the experience and
-  /// n² numbers more.
+  /// Find out how sure the value is and what is usual: one more pass through the experience and n²
+  /// numbers more.
   bool confidence = true;
   /// β ≥ 0: act, and iterate, on the value less β of its standard errors (Pessimism), so as not to
   /// go where the experience has not been; needs `confidence`.
@@ -58,6 +58,25 @@ struct FitOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, FitOptions& o) {
+  v("sweeps", o.sweeps, "of policy iteration, at most; 0 only evaluates");
+  v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
+  v("standardise", o.standardise, "scale inputs by their mean and spread");
+  v("centre_rewards", o.centre_rewards, "take the mean off the rewards where no episode ends");
+  v("action_limit", o.action_limit, "bound of unbounded actions; none: taken from the experience");
+  v("members", o.members, "independent networks whose values are averaged");
+  v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
+  v("pessimism", o.pessimism, "standard errors that an action counts for less than its value");
+  v("reservoir", o.reservoir, "how the network is drawn");
+  v("value", o.value, "how the value is fitted");
+  v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");
+  v("predictive", o.predictive, "predictive states and a value on them; none: on the memory");
+  v("greedy", o.greedy, "how the best action is found");
+  v("limits", o.limits, "of what carries the actions out");
+}
 
 /// As Exploration, but by itself it does explore.
 struct CollectExploration {
@@ -68,11 +87,24 @@ struct CollectExploration {
   operator Exploration() const { return {.epsilon = epsilon, .noise = noise, .held = held}; }
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, CollectExploration& o) {
+  describe_exploration(v, o);
+  v("held", o.held, "hold a random action for a random time");
+}
+
 /// What exploration moves to: by itself, none.
 struct FinalExploration {
   double epsilon = 0.0;
   double noise = 0.0;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, FinalExploration& o) {
+  describe_exploration(v, o);
+}
 
 /// How experience is collected by acting, in rounds of acting and fitting.
 struct CollectOptions {
@@ -93,6 +125,20 @@ struct CollectOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, CollectOptions& o) {
+  v("steps", o.steps, "rows to learn from, over all rounds");
+  v("rounds", o.rounds, "of acting and learning, all alike; none: they grow");
+  v("growth", o.growth, "learn again when the rows have grown by this share, if they do");
+  v("first_steps", o.first_steps, "of the initial policy, where rounds grow");
+  v("final_sweeps", o.final_sweeps, "of policy iteration after the last round, if more");
+  v("optimism", o.optimism, "credit for little seen actions, instead of straying at random");
+  v("exploration", o.exploration, "how far from the best action to stray, from round 2 on");
+  v("final_exploration", o.final_exploration, "and in the last round that strays, if it changes");
+  v("greedy_rounds", o.greedy_rounds, "the last rounds, which do not stray at all");
+}
 
 /// Where a model comes from.
 struct Provenance {

@@ -1,14 +1,18 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include <waggle/states.h>
-#include <waggle/theory/lemma.h>
+
+namespace waggle::theory {
+struct LemmaConditions;  // waggle/theory/lemma.h
+struct Whitening;
+}  // namespace waggle::theory
 
 namespace waggle {
 
@@ -28,6 +32,14 @@ struct StepSizes {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, StepSizes& o) {
+  v("initial", o.initial, "the first step size; 2 or more cannot be stable");
+  v("delay", o.delay, "steps after which sizes begin to shrink");
+  v("power", o.power, "how fast they shrink; in (0.5, 1] they converge");
+}
+
 enum class OnlineUpdate {
   plain,      ///< Algorithm online_algorithm as it stands. O(n) a step
   whitened,   ///< the same on whitened features. O(n²)
@@ -36,8 +48,8 @@ enum class OnlineUpdate {
 
 struct OnlineValueOptions {
   OnlineUpdate update = OnlineUpdate::recursive;
-  double discount = 0.5;  ///< γ in [0, 1)
-  StepSizes step_sizes;   ///< plain and whitened
+  double discount = 0.98;  ///< γ in [0, 1)
+  StepSizes step_sizes;    ///< plain and whitened
   /// plain and whitened: report the average of W over the steps (Polyak and Ruppert), the later
   /// ones counting more, instead of the last W, which carries the noise of the last few steps.
   bool average = true;
@@ -48,6 +60,18 @@ struct OnlineValueOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, OnlineValueOptions& o) {
+  v("update", o.update, "the plain algorithm, the same on whitened features, or recursive LSTD");
+  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
+  v("step_sizes", o.step_sizes, "of the plain and the whitened update");
+  v("average", o.average, "report the average of the weights over the steps, but for recursive");
+  v("cutoff", o.cutoff, "whitened: smallest eigenvalue kept, relative to the largest");
+  v("ridge", o.ridge, "recursive: λ in units of the mean squared feature of a step");
+  v("forgetting", o.forgetting, "recursive: what a step counts one step later, in (0, 1]");
+}
 
 /// Learns Wᵀφ from one transition (φ_k, r_k, φ'_k) at a time, in memory that does not grow:
 ///
@@ -67,8 +91,8 @@ class OnlineValue {
   OnlineValue(const OnlineValueOptions& options,
               const Eigen::Ref<const Eigen::MatrixXd>& second_moments, Eigen::Index samples);
 
-  /// Returns e_k. Throws Error if the sizes differ or W is no longer finite: the steps were too
-  /// large.
+  /// Returns e_k. Throws Error if the numbers of features differ or W is no longer finite: the step
+  /// sizes were too large.
   double update(const Eigen::Ref<const Eigen::VectorXd>& features, double reward,
                 const Eigen::Ref<const Eigen::VectorXd>& next);
 
@@ -76,17 +100,18 @@ class OnlineValue {
   const Eigen::VectorXd& weights() const { return averaged() ? average_ : weights_; }
   Eigen::Index steps() const { return steps_; }
   const OnlineValueOptions& options() const { return options_; }
-  /// Conditions on the features as they are, and whitened if they are.
-  const theory::LemmaConditions& conditions() const { return conditions_; }
-  const std::optional<theory::Whitening>& whitening() const { return whitening_; }
+  /// Conditions on the features as they are.
+  const theory::LemmaConditions& conditions() const { return *conditions_; }
+  /// How they are whitened, and the conditions on what that makes of them; null if they are not.
+  const theory::Whitening* whitening() const { return whitening_.get(); }
 
  private:
   bool averaged() const { return options_.average && options_.update != OnlineUpdate::recursive; }
   void make_metric();
 
   OnlineValueOptions options_;
-  theory::LemmaConditions conditions_;
-  std::optional<theory::Whitening> whitening_;
+  std::shared_ptr<const theory::LemmaConditions> conditions_;
+  std::shared_ptr<const theory::Whitening> whitening_;
   Eigen::MatrixXd moments_;       // the sum of φφᵀ, if whitened
   Eigen::Index samples_ = 0;      // in it
   Eigen::Index next_metric_ = 0;  // how many it takes to make P anew

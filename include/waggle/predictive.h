@@ -55,6 +55,28 @@ struct PredictiveOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, PredictiveOptions& o) {
+  v("frames", o.frames, "inputs before the last that are remembered exactly");
+  v("seen", o.seen, "what was seen that many steps further back, too");
+  v("extra_units", o.extra_units, "beside those of the network; none: chosen from the data");
+  v("dimensions", o.dimensions, "of the predictions, kept at most");
+  v("smallest", o.smallest, "variance of one that is kept, relative to the largest");
+  v("ridge", o.ridge, "of the predictions, relative; none: chosen from the data");
+  v("layer", o.layer, "random features of the second layer; 0: there is none");
+  v("dynamics", o.dynamics, "random features of the after-state");
+  v("dynamics_ridge", o.dynamics_ridge, "of the after-state, relative");
+  v("features", o.features, "random features of the value");
+  v("length_scale", o.length_scale, "over which they bend, in deviations of the state");
+  v("squared", o.squared, "predictions whose products the value has, at most");
+  v("value_ridge", o.value_ridge, "of the value, relative; none: chosen from the data");
+  v("caution", o.caution, "for a log: what is taken off where its halves do not agree on a value");
+  v("sweeps", o.sweeps, "of a fit of the value, at most");
+  v("averaged", o.averaged, "last fits whose values are averaged");
+  v("value_rows", o.value_rows, "that the value is fitted to at most, evenly spread");
+}
+
 /// What was predicted, and how well: R² of rows not fitted to.
 struct PredictionQuality {
   std::vector<Eigen::Index> horizons;

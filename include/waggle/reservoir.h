@@ -73,6 +73,15 @@ struct ProcedureOne {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ProcedureOne& o) {
+  v("features", o.features, "random features of the last inputs");
+  v("delay", o.delay, "how many steps back the oldest input lies that is remembered");
+  v("radius", o.radius, "of the ball the features' weights are drawn from");
+  v("input_bound", o.input_bound, "on the norm of the last inputs; none: taken from the data");
+}
+
 /// The largest ‖(z_{k−T₀}, …, z_k)‖ along the columns of z, for ProcedureOne::input_bound. Columns
 /// before the first count as 0.
 double input_bound(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Index delay);
@@ -104,6 +113,28 @@ struct ReservoirOptions {
   /// Throws Error where a field is out of its range, or options are given that exclude each other.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ReservoirOptions& o) {
+  v("units", o.units, "units in a network; memory grows with their square, time faster");
+  v("activation", o.activation, "how a unit responds");
+  v("leak", o.leak, "how fast units follow their input, in (0, 1]; 1 is at once");
+  v("slowest_leak", o.slowest_leak,
+    "spread the leaks of units from this to `leak`; none: all alike");
+  v("distribution", o.distribution, "what weights are drawn from");
+  v("recurrent_scaling", o.recurrent_scaling, "of the weights between units, before rescaling");
+  v("input_scaling", o.input_scaling, "of the weights from inputs to units");
+  v("bias_scaling", o.bias_scaling, "of the constants added to units");
+  v("orthogonal", o.orthogonal, "make the weights between units a random rotation");
+  v("density", o.density, "share of units that are connected, in (0, 1]");
+  v("operator_norm", o.operator_norm,
+    "rescale the weights between units to this norm; below 1 they forget for sure");
+  v("spectral_radius", o.spectral_radius, "rescale them to this largest eigenvalue instead");
+  v("procedure_one", o.procedure_one, "draw the weights by Procedure 1 instead");
+  v("direct_inputs", o.direct_inputs, "let the readout see the inputs and a constant too");
+  v("seed", o.seed, "draws the weights");
+}
 
 /// The weights of an echo state network as plain data, to be saved and restored: from the same
 /// weights, the same bits.

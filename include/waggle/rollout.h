@@ -19,6 +19,13 @@ struct RolloutOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, RolloutOptions& o) {
+  v("steps", o.steps, "rows to record");
+  v("divergence_limit", o.divergence_limit, "stop when a cost or an |observation| passes this");
+}
+
 struct Rollout {
   Trajectory trajectory;
   bool diverged = false;  ///< stopped early, after the last row; the next run starts an episode

@@ -24,6 +24,17 @@ struct SupervisedOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, SupervisedOptions& o) {
+  v("reservoir", o.reservoir, "how the network is drawn");
+  v("members", o.members, "independent networks side by side");
+  describe(v, o.solve);
+  v("washout", o.washout, "first rows that are read but not fitted");
+  v("standardise_inputs", o.standardise_inputs, "scale inputs by their mean and spread");
+  v("standardise_targets", o.standardise_targets, "the same for targets, so that one λ suits all");
+}
+
 /// How well predictions p_k meet targets t_k, over T steps, for each output by itself:
 ///
 ///     NRMSE = RMSE / σ,   RMSE² = (1/T) Σ_k (p_k − t_k)²,   σ² = (1/T) Σ_k (t_k − t̄)²

@@ -19,6 +19,16 @@ struct TrialOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, TrialOptions& o) {
+  v("block", o.block, "steps in which one of the two acts");
+  v("settling", o.settling, "turns at the beginning in which the start acts alone");
+  v("memory", o.memory, "steps after which a turn counts for a third");
+  v("worse", o.worse, "standard errors that the adapted one may earn less");
+  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
+}
+
 /// Finds out by trial which of two controllers earns more. They act in turn, in blocks: of four
 /// blocks, a turn, one is the start's, at a place drawn at random, and three are the adapted one's.
 /// A turn's difference is
@@ -44,9 +54,14 @@ class Trial {
 
   /// Whether the adapted one is to act in the step to come.
   bool adapted() const { return adapted_; }
-  /// A step of whoever had to act has earned this; `counts` is false if it cannot be told whose
-  /// doing it was. Returns whether a block is over.
-  bool add(double reward, bool counts, bool terminated = false);
+  /// What a step has earned.
+  struct Earned {
+    double reward = 0.0;
+    bool counts = true;       ///< false if it cannot be told whose doing it was
+    bool terminated = false;  ///< whether the episode terminated with it
+  };
+  /// That of whoever had to act. Returns whether a block is over.
+  bool add(const Earned& earned);
   /// Another episode begins; the last one did not terminate, or `add` was told so.
   void begin_episode() { end_segment(false); }
   /// The turns of the adapted one are forgotten: it is another one now.

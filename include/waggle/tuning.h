@@ -49,6 +49,15 @@ struct TuneOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, TuneOptions& o) {
+  v("seconds", o.seconds, "to search for; none: until nothing is left to try");
+  v("trials", o.trials, "settings to try, the given ones among them; none: all");
+  v("margin", o.margin, "standard errors by which others must be better to be taken");
+  v("fixed", o.fixed, "settings that are not to be changed");
+}
+
 /// What is searched: `predictive` (states, or a value on the memory itself), `units`, `smoothing`,
 /// `operator_norm`, `slowest_leak`, `bias_scaling`, `ridge` and `pessimism`.
 const std::vector<std::string>& tunable_settings();

@@ -35,6 +35,20 @@ struct ValueOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ValueOptions& o) {
+  v("method", o.method, "the paper's, biased under noise, or temporal differences, which are not");
+  v("discount", o.discount,
+    "γ in [0, 1), what a reward counts one step later; looks 1/(1 − γ) steps ahead");
+  describe(v, o.solve);
+  v("trace", o.trace, "the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD");
+  v("washout", o.washout,
+    "rows at each episode's start that are read but not fitted; none: 30 of a record without "
+    "episodes, else 0");
+  v("average_members", o.average_members, "fit every network by itself and average");
+}
+
 /// An interval of values.
 struct ValueRange {
   double lowest = 0.0;
@@ -68,6 +82,13 @@ struct RewardScale {
   /// What the offset adds to the constant feature's weight: offset / (1 − γ).
   double constant_weight(double discount) const { return offset / (1.0 - discount); }
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, RewardScale& o) {
+  v("offset", o.offset, "taken off a reward before the fit");
+  v("unit", o.unit, "which it is then divided by");
+}
 
 /// The value of the policy that made the trajectory. Both methods read (x_k, r_k, x_{k+1}):
 ///

@@ -69,9 +69,12 @@ nb::object to_python(const nlohmann::ordered_json& value) {
       for (const auto& [key, item] : value.items()) table[key.c_str()] = to_python(item);
       return table;
     }
-    default:
-      return nb::none();
+    case json::value_t::null:
+    case json::value_t::binary:
+    case json::value_t::discarded:
+      break;
   }
+  return nb::none();
 }
 
 std::vector<OptionEntry> OptionLister::entries() const {

@@ -126,7 +126,7 @@ double Adaptation::decided(double reward, const Ref<const VectorXd>& state, doub
                            bool sound) {
   write_features(state, next_psi_);
   const double next_value = value - acting_eta_.dot(next_psi_);
-  const double error = learn(reward, next_psi_, next_value, sound);
+  const double error = learn(reward, next_psi_, next_value, sound, EpisodeEnd::none);
   psi_.swap(next_psi_);
   value_of_start_ = next_value;
   has_state_ = true;
@@ -142,18 +142,20 @@ void Adaptation::applied(const Ref<const VectorXd>& state, double value) {
 }
 
 void Adaptation::terminated(double reward, bool sound) {
-  learn(reward, nothing_, 0.0, sound, true);
+  learn(reward, nothing_, 0.0, sound, EpisodeEnd::terminated);
   begin_episode();
   if (block_ended_) end_block();
 }
 
 /// Learns from (x_k, r_k, x_{k+1}), if there was an x_k; returns ρ_k.
 double Adaptation::learn(double reward, const VectorXd& next, double next_value, bool sound,
-                         bool terminated) {
+                         EpisodeEnd end) {
   block_ended_ = false;
   if (!has_state_) return std::numeric_limits<double>::quiet_NaN();
   const bool counts = sound && sound_ && is_possible(reward);
-  block_ended_ = trial_.add(counts ? reward : 0.0, counts, terminated);
+  block_ended_ = trial_.add({.reward = counts ? reward : 0.0,
+                             .counts = counts,
+                             .terminated = end == EpisodeEnd::terminated});
   const double discount = model_.options.value.discount;
   const double error = reward + discount * next_value - value_of_start_;
   const bool settled = in_episode_ > model_.options.value.washout_rows();

@@ -50,15 +50,15 @@ void Trial::begin_block() {
   fade_ = 1.0;
 }
 
-bool Trial::add(double reward, bool counts, bool terminated) {
+bool Trial::add(const Earned& earned) {
   ++in_block_;
-  if (counts && in_block_ > options_.block / kNotCounted) {
+  if (earned.counts && in_block_ > options_.block / kNotCounted) {
     ++counted_;
     fade_ *= options_.discount;
-    since_ += reward;
-    since_terminated_ += reward * (1.0 - fade_);
+    since_ += earned.reward;
+    since_terminated_ += earned.reward * (1.0 - fade_);
   }
-  if (terminated) end_segment(true);
+  if (earned.terminated) end_segment(true);
   if (in_block_ < options_.block) return false;
   end_block();
   return true;

@@ -16,7 +16,7 @@ template <typename Earn>
 void run(Trial& trial, Index turns, Earn earn) {
   static constexpr Index kBlocks = 4;
   for (Index k = 0; k < turns * kBlocks * trial.options().block; ++k) {
-    trial.add(earn(trial.adapted(), k), true);
+    trial.add({.reward = earn(trial.adapted(), k)});
   }
 }
 
@@ -30,14 +30,14 @@ TEST(Trial, TheStartActsAloneAndThenInOneOfFourBlocks) {
   for (Index k = 0; k < 8 * 8; ++k) {
     EXPECT_TRUE(trial.settling());
     EXPECT_FALSE(trial.adapted());
-    ends += trial.add(1.0, true) ? 1 : 0;
+    ends += trial.add({.reward = 1.0}) ? 1 : 0;
   }
   EXPECT_EQ(ends, 8);
   EXPECT_FALSE(trial.settling());
   for (Index k = 0; k < 200 * 32; ++k) {
     adapted += trial.adapted() ? 1 : 0;
     if (!trial.adapted()) ++places[k / 8 % 4];
-    trial.add(1.0, true);
+    trial.add({.reward = 1.0});
   }
   EXPECT_EQ(adapted, 200 * 24);
   for (const Index place : places) EXPECT_GT(place, 200 * 8 / 8);  // all of them, by chance
@@ -53,7 +53,7 @@ TEST(Trial, DifferenceAndIntervalAreAsDefined) {
   for (int turn = 0; turn < 2; ++turn) {
     const Index place = Random(0).at(Purpose::probe, static_cast<std::uint64_t>(turn)).index(4);
     squares += place == 0 ? 1.0 : 1.0 / 9.0;
-    for (Index k = 0; k < 32; ++k) trial.add(k < 8 ? 1.0 : 0.0, true);
+    for (Index k = 0; k < 32; ++k) trial.add({.reward = k < 8 ? 1.0 : 0.0});
   }
   EXPECT_EQ(trial.interval(), std::numeric_limits<double>::infinity());
   EXPECT_FALSE(trial.worse());
@@ -119,7 +119,7 @@ TEST(Trial, ThatEpisodesTerminateCounts) {
   Trial trial({.block = 40, .discount = 0.9});
   for (Index k = 0; k < 10 * 160; ++k) {
     const bool adapted = trial.adapted();
-    trial.add(1.0, true, adapted && k % 10 == 9);
+    trial.add({.reward = 1.0, .terminated = adapted && k % 10 == 9});
   }
   EXPECT_TRUE(trial.worse());
   double mean = 0.0;
@@ -128,7 +128,7 @@ TEST(Trial, ThatEpisodesTerminateCounts) {
   // If episodes are cut short by something else, it does not.
   Trial cut({.block = 40, .discount = 0.9});
   for (Index k = 0; k < 10 * 160; ++k) {
-    cut.add(1.0, true);
+    cut.add({.reward = 1.0});
     if (k % 10 == 9) cut.begin_episode();
   }
   EXPECT_NEAR(cut.difference(), 0.0, 1e-12);
@@ -139,7 +139,8 @@ TEST(Trial, TurnsOfWhichLittleCountsDoNotCount) {
   const auto turn = [&](Index counted) {
     for (Index k = 0; k < 32; ++k) {
       const bool counts = k % 8 < 2 + counted;
-      trial.add(counts ? 1.0 : 1e300, counts);  // what does not count may be anything
+      // What does not count may be anything.
+      trial.add({.reward = counts ? 1.0 : 1e300, .counts = counts});
     }
   };
   turn(6);

@@ -183,8 +183,7 @@ TEST(Learner, RemembersWhatItNeedsInAnEpisodicWorldWithDiscreteActions) {
 }
 
 TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
-  // The share of moves that the final policy's greedy twin would not have made tells how a round
-  // acted; here it is enough that the rounds differ as they are asked to.
+  // Where two learners explore alike, they make the same moves.
   LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
     collect.steps = 600;
     collect.rounds = 4;
@@ -222,8 +221,6 @@ TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   EXPECT_EQ(growing.segment(150, 150), greedy.segment(150, 150));  // 0, ½, 1 in the last round
   EXPECT_EQ(growing.tail(150), random.tail(150));
   EXPECT_NE(optimistic.segment(150, 150), greedy.segment(150, 150));
-  // Random moves rarely stay within a tenth of the last one; greedy ones at the crest mostly do.
-  EXPECT_LT(random.tail(450).cwiseAbs().mean(), 0.06);
 }
 
 /// A walk that ends after some steps if left alone, and that a large push throws out of its world.

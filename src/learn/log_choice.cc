@@ -78,7 +78,7 @@ std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectoryS
   bool stopped = false;
   LearnWith with{.execution = given.execution};
   with.progress = [&](const Progress& report) {
-    // What is fitted here is for nobody to keep.
+    // What is fitted here is only tried: whoever watches gets no model of it.
     Progress shown = report;
     shown.model = nullptr;
     if (given.progress && !given.progress(shown)) stopped = true;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <waggle/online.h>
+#include <waggle/theory/lemma.h>
 #include <waggle/value.h>
 
 #include "control/transitions.h"
@@ -137,7 +138,7 @@ std::vector<std::string> OnlineLearner::warnings() const {
   if (options_.value.update == OnlineUpdate::recursive) return found;
   found = options_.value.step_sizes.warnings();
   if (burning_in()) return found;
-  const auto& whitening = value_->whitening();
+  const theory::Whitening* whitening = value_->whitening();
   const theory::LemmaConditions& conditions = whitening ? whitening->after : value_->conditions();
   if (!conditions.hold()) {
     found.push_back(fmt::format("the Lemma's condition fails: discount {} ≥ 1/κ, κ = {:.3g}{}",

@@ -27,6 +27,7 @@ OnlineOptions bee_options() {
                        .bias_scaling = 1.0,
                        .operator_norm = 0.8,
                        .direct_inputs = true};
+  options.value.discount = 0.5;
   options.greedy.smoothing = 0.3;
   options.washout = 20;
   return options;
@@ -101,6 +102,7 @@ TEST(OnlineLearner, NothingHasValueAfterTermination) {
                          .operator_norm = 0.5,
                          .direct_inputs = true};
     options.target = target;
+    options.value.discount = 0.5;
     options.value.ridge = 1e-6;
     OnlineLearner learner(simulation.spec(), random, options);
     simulation.run(learner, {.steps = 2000});
@@ -150,6 +152,7 @@ TEST(OnlineLearner, StartsEachEpisodeAfreshDuringTheBurnInAndAfter) {
                        .operator_norm = 0.9,
                        .direct_inputs = true};
   options.target = OnlineTarget::next;
+  options.value.discount = 0.5;
   options.value.ridge = 1e-9;
   options.exploration.epsilon = 1.0;
   OnlineLearner learner(simulation.spec(), random, options);
@@ -257,6 +260,10 @@ TEST(OnlineLearner, ExploresUnlessToldNotTo) {
   EXPECT_GT(OnlineOptions().exploration.epsilon, 0.0);
   const OnlineOptions noisy{.exploration = {.noise = 0.5}};
   EXPECT_EQ(noisy.exploration.epsilon, OnlineOptions().exploration.epsilon);
+}
+
+TEST(OnlineLearner, LooksAsFarAheadAsOtherLearnersDo) {
+  EXPECT_EQ(OnlineOptions().value.discount, ValueOptions().discount);
 }
 
 TEST(OnlineLearner, APerceptThatDoesNotFitIsRefused) {

@@ -119,7 +119,8 @@ void WorthEstimate::add(const Transition& transition, const Transition::Greedy& 
   const bool starts = transition.in_episode == washout;
   if (starts) ++episodes_;
   terminates_ = terminates_ || transition.terminated();
-  // An episode belongs to one group, unless it is so long that its parts hardly know of each other.
+  // An episode belongs to one group, unless it is longer than a stretch: rows that far apart hardly
+  // depend on each other.
   const Index unit = episodes_ + transition.in_episode / stretch_;
   const std::size_t group = static_cast<std::size_t>(unit) % kGroups;
   if (group != group_ || held_ == kWorthBlock) flush();

@@ -271,13 +271,12 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
   }
   fit.relative_ridge = problem.mean_squared > 0.0 ? fit.ridge / problem.mean_squared : 0.0;
 
-  const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
-  fit.degrees_of_freedom = filter.dot(svd.values);
   if (!by_svd && (fit.ridge > 0.0 || fit.rank == n)) {
     fit.weights = solve_triangular(problem.r, problem.q, fit.ridge);
   } else {
     // Also for a singular factor at λ = 0, where back substitution would divide by rounding noise.
     if (!by_svd) svd = linalg::svd(problem.r);
+    const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
     fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
   }
   measure_residuals(problem, fit);

@@ -38,9 +38,11 @@ void Table::refuse(std::size_t column, Cell::Kind kind) const {
     case Cell::Kind::out_of_range:
       throw Error(fmt::format("{}: {} is outside the range of double precision", name,
                               shown(text(column))));
-    default:
-      throw Error(fmt::format("{}: {} is not a number", name, shown(text(column))));
+    case Cell::Kind::number:  // which nobody refuses
+    case Cell::Kind::text:
+      break;
   }
+  throw Error(fmt::format("{}: {} is not a number", name, shown(text(column))));
 }
 
 double Table::number(std::size_t column) const {

@@ -47,20 +47,20 @@ void HistoryMemory::step(const Ref<const VectorXd>& m, const Ref<const VectorXd>
 }
 
 void carry(const HistoryMemory& memory, const Ref<const VectorXd>& m, Ref<VectorXd> next) {
-  const Index units = memory.network().units();
   const Index inputs = memory.layout().size();
   const Index frames = memory.frames();
+  const Index line = memory.frames_offset();
   // The inputs before this one are still in m.
-  shift(m.segment(units, frames * inputs), m.segment(memory.input_offset(), inputs),
-        next.segment(units, frames * inputs));
+  shift(m.segment(line, frames * inputs), m.segment(memory.input_offset(), inputs),
+        next.segment(line, frames * inputs));
   const Index width = memory.seen_size();
   const Index seen = memory.seen();
   if (seen > 0) {
     // What leaves the frames enters here.
-    const Index newest = frames > 0 ? units + (frames - 1) * inputs : memory.input_offset();
-    auto line = next.segment(memory.seen_offset(), seen * width);
-    line.tail((seen - 1) * width) = m.segment(memory.seen_offset(), (seen - 1) * width);
-    for (Index i = 0; i < width; ++i) line[i] = m[newest + memory.seen_channel(i)];
+    const Index newest = frames > 0 ? line + (frames - 1) * inputs : memory.input_offset();
+    auto seen_before = next.segment(memory.seen_offset(), seen * width);
+    seen_before.tail((seen - 1) * width) = m.segment(memory.seen_offset(), (seen - 1) * width);
+    for (Index i = 0; i < width; ++i) seen_before[i] = m[newest + memory.seen_channel(i)];
   }
   const Index age = memory.age_offset();
   const Index first = memory.first_offset();

@@ -101,7 +101,24 @@ int look_ahead(double discount) {
                                                 std::log(discount))));
 }
 
-OptimalFlight fly(const OptimalFlightOptions& options) {
+}  // namespace
+
+void OptimalFlightOptions::validate() const {
+  world.validate();
+  require(discount == 1.0 || (discount >= 0.0 && discount <= 0.9999),
+          "discount = {}: must be in [0, 0.9999], or 1", discount);
+  require(steps >= 1, "steps = {}: must be at least 1", steps);
+  require(grid >= 10, "grid = {}: must be at least 10", grid);
+  require(grid <= 60000, "grid = {}: must be at most 60000", grid);
+  require(reach(world, grid) >= 1, "grid = {}, max_move = {}: max_move·grid must be at least 1",
+          grid, world.max_move);
+  require(static_cast<std::int64_t>(steps) * grid <= 1'000'000'000,
+          "steps = {}, grid = {}: steps·grid must be at most 10⁹", steps, grid);
+  require(std::isfinite(start_time), "start_time = {}: must be finite", start_time);
+}
+
+OptimalFlight optimal_flight(const OptimalFlightOptions& options) {
+  options.validate();
   const int grid = options.grid;
   const int steps = options.steps;
   const int half_width = reach(options.world, grid);
@@ -139,32 +156,6 @@ OptimalFlight fly(const OptimalFlightOptions& options) {
     cell = (cell + move + grid) % grid;
   }
   flight.mean_nectar = flight.nectar.mean();
-  return flight;
-}
-
-}  // namespace
-
-void OptimalFlightOptions::validate() const {
-  world.validate();
-  require(discount == 1.0 || (discount >= 0.0 && discount <= 0.9999),
-          "discount = {}: must be in [0, 0.9999], or 1", discount);
-  require(steps >= 1, "steps = {}: must be at least 1", steps);
-  require(grid >= 10, "grid = {}: must be at least 10", grid);
-  require(grid <= 60000, "grid = {}: must be at most 60000", grid);
-  require(reach(world, grid) >= 1, "grid = {}, max_move = {}: max_move·grid must be at least 1",
-          grid, world.max_move);
-  require(static_cast<std::int64_t>(steps) * grid <= 1'000'000'000,
-          "steps = {}, grid = {}: steps·grid must be at most 10⁹", steps, grid);
-  require(std::isfinite(start_time), "start_time = {}: must be finite", start_time);
-}
-
-OptimalFlight optimal_flight(const OptimalFlightOptions& options) {
-  options.validate();
-  OptimalFlightOptions coarse = options;
-  coarse.grid = options.grid / 2;
-  const double coarse_mean = fly(coarse).mean_nectar;
-  OptimalFlight flight = fly(options);
-  flight.grid_change = flight.mean_nectar - coarse_mean;
   return flight;
 }
 

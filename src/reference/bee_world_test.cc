@@ -39,10 +39,8 @@ std::string error_of(const OptimalFlightOptions& options) {
 TEST(OptimalFlight, AgreesWithAnIndependentDynamicProgram) {
   const OptimalFlight discounted = optimal_flight({.discount = 0.5});
   EXPECT_NEAR(discounted.mean_nectar, 1.63076, 5e-6);
-  EXPECT_LT(std::abs(discounted.grid_change), 5e-6);
   const OptimalFlight average = optimal_flight({.discount = 1.0});
   EXPECT_NEAR(average.mean_nectar, 1.63262, 5e-6);
-  EXPECT_LT(std::abs(average.grid_change), 5e-6);
   EXPECT_GT(average.mean_nectar, discounted.mean_nectar);
 }
 

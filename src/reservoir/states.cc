@@ -215,7 +215,7 @@ class Window {
   void drive(const std::vector<Part>& parts, const VectorXd& state) {
     std::vector<const Part*> alone, together;
     for (const Part& part : parts) (part.together ? together : alone).push_back(&part);
-    // Those of about the same length keep each other company.
+    // Those of about the same length are driven together, so that few products are of few columns.
     std::stable_sort(together.begin(), together.end(),
                      [&](const Part* a, const Part* b) { return rows_of(*a) > rows_of(*b); });
     const Index share = (std::ssize(together) + available_threads() - 1) / available_threads();

@@ -222,11 +222,19 @@ ShardSums sum_predictive(const ShardPlan& plan, const ShardFit& fit, Index part,
       rewards.write(sums.added);
       break;
     }
-    default: {
+    case Stage::action:
+    case Stage::follow:
+    case Stage::recall: {
       Gathering gathering(plan, fit, setup.rows, place.in_episode);
       walk([&](const RememberedRows& window) { gathering.add(window); });
       gathering.write(sums.listed);
+      break;
     }
+    case Stage::value:
+    case Stage::sweep:
+    case Stage::judge:
+    case Stage::done:
+      eigen_assert(!"sum_part() does not come here in these");
   }
   if (!plan.counted.empty()) {
     const Index planned = plan.rows[static_cast<std::size_t>(part)];

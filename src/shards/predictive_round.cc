@@ -68,7 +68,10 @@ class PredictiveRound {
         return solve_reward();
       case Stage::recall:
         return solve_value();
-      default:
+      case Stage::value:
+      case Stage::sweep:
+      case Stage::judge:
+      case Stage::done:
         throw Error("the rounds are of a value on the memory itself, the plan is not");
     }
   }

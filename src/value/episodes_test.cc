@@ -6,6 +6,7 @@
 
 #include <waggle/online.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/theory/lemma.h>
 #include <waggle/value.h>
 
 #include "toy.h"

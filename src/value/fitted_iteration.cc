@@ -23,6 +23,7 @@ using Eigen::VectorXf;
 namespace {
 
 constexpr Index kIterationBlock = 512;  // rows handled together
+constexpr int kEvaluations = 6;         // of the actions found, after each search
 
 /// Values grow with the distance d from what is usual, and so does the scatter of what follows: the
 /// square root of what each row counts, 1 / (d² + median² / mean) of d². That is nearly the same
@@ -350,7 +351,7 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
       result.converged = true;
       break;
     }
-    for (int k = 0; k < options.evaluations; ++k) {
+    for (int k = 0; k < kEvaluations; ++k) {
       fit();
       regression.next_values(result.weights, value);
       clip();

@@ -61,7 +61,6 @@ struct FittedIterationOptions {
   double caution = 0.0;
   ValueRange bounds = {};   ///< that values are clipped to
   int sweeps = 8;           ///< searches for the best action, at most
-  int evaluations = 6;      ///< of the actions found, after each
   double tolerance = 1e-3;  ///< done when values change by less, relative to their size
   bool confidence = false;  ///< find out how sure the weights are
 };
@@ -81,7 +80,7 @@ struct FittedIteration {
 ///     W ← (ΦᵀΦ + Λ)⁻¹ Φᵀ (r + γ V' − r̂),     V' = max_a Q(h', a), clipped
 ///
 /// or, with caution, V' of the best action as two halves of the rows agree on it.
-/// One factorisation serves all sweeps. After each search the actions found are held for some
+/// One factorisation serves all sweeps. After each search the actions found are held for six
 /// evaluations, which cost a product each. `start` is V' to begin with. `go_on`, if given, is asked
 /// before every search.
 FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,

@@ -418,9 +418,6 @@ TEST(FittedIteration, CautionTakesOffWhatTheHalvesDoNotAgreeOn) {
   const double full = mean_value(1.0);
   EXPECT_LT(half, bold - 0.05);
   EXPECT_LT(full, half - 0.05);
-  // From the search on.
-  options.evaluations = 0;
-  EXPECT_LT(mean_value(1.0), mean_value(0.0) - 0.05);
 }
 
 TEST(FittedIteration, SaysHowSureItIs) {

@@ -4,6 +4,7 @@
 
 #include <waggle/online_value.h>
 #include <waggle/states.h>
+#include <waggle/theory/lemma.h>
 
 #include "core/check.h"
 #include "linalg/dense.h"
@@ -68,8 +69,9 @@ OnlineValue::OnlineValue(const OnlineValueOptions& options,
     : options_(options), samples_(samples) {
   options_.validate();
   require(samples >= 1, "samples = {}: the second moments must come from at least 1", samples);
-  conditions_ = theory::lemma_conditions(second_moments, options_.discount);
-  require(conditions_.largest > 0.0, "the features are all 0: there is nothing to learn from");
+  conditions_ = std::make_shared<const theory::LemmaConditions>(
+      theory::lemma_conditions(second_moments, options_.discount));
+  require(conditions_->largest > 0.0, "the features are all 0: there is nothing to learn from");
   const Index n = second_moments.rows();
   unit_ = second_moments.trace();
   weights_.setZero(n);
@@ -87,9 +89,10 @@ OnlineValue::OnlineValue(const OnlineValueOptions& options,
 }
 
 void OnlineValue::make_metric() {
-  whitening_ = theory::whiten(moments_ / static_cast<double>(samples_), options_.discount,
-                              options_.cutoff, std::max<Index>(1, samples_ / kStepsPerDirection));
-  conditions_ = whitening_->before;
+  whitening_ = std::make_shared<const theory::Whitening>(
+      theory::whiten(moments_ / static_cast<double>(samples_), options_.discount, options_.cutoff,
+                     std::max<Index>(1, samples_ / kStepsPerDirection)));
+  conditions_ = std::make_shared<const theory::LemmaConditions>(whitening_->before);
   metric_.noalias() = whitening_->map.transpose() * whitening_->map;
   unit_ = static_cast<double>(whitening_->kept);
   next_metric_ = 2 * samples_;

@@ -7,6 +7,7 @@
 #include <waggle/online_value.h>
 #include <waggle/random.h>
 #include <waggle/rollout.h>
+#include <waggle/theory/lemma.h>
 #include <waggle/value.h>
 
 #include "bee_log.h"
@@ -79,7 +80,7 @@ TEST(OnlineValue, RecursiveForgetsByTheSameShareAtEveryStep) {
 TEST(OnlineValue, WhitenedIsPlainOnWhitenedFeatures) {
   const BeeLog bees(900);
   const OnlineValueOptions options{
-      .update = OnlineUpdate::whitened, .average = false, .cutoff = 1e-4};
+      .update = OnlineUpdate::whitened, .discount = 0.5, .average = false, .cutoff = 1e-4};
   OnlineValue value(options, bees.sigma(), bees.moments.samples());
   const theory::Whitening whitening = *value.whitening();
   // The same by hand: W̃ ← W̃ + α φ̃ e on φ̃ = Mφ, and W = MᵀW̃.
@@ -114,7 +115,7 @@ TEST(OnlineValue, WhiteningBringsItNearTheFixedPointAndPlainStaysAway) {
     return (all.map * (bees.moments.target() - bees.moments.system() * w)).norm();
   };
   const auto learnt = [&](OnlineUpdate update) {
-    OnlineValue value({.update = update}, bees.sigma(), bees.moments.samples());
+    OnlineValue value({.update = update, .discount = 0.5}, bees.sigma(), bees.moments.samples());
     learn_along(*bees.network, bees.layout, bees.log, 20, value);
     return projected_error(value.weights());
   };

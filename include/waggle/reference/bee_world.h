@@ -33,6 +33,16 @@ struct OptimalFlightOptions {
   void validate() const;
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, OptimalFlightOptions& o) {
+  v("world", o.world, "the Bee World flown in");
+  v("discount", o.discount, "what a reward counts one step later; 1 is the best average");
+  v("steps", o.steps, "of the flight");
+  v("grid", o.grid, "cells round the circle");
+  v("start_time", o.start_time, "time of the first step");
+}
+
 struct OptimalFlight {
   OptimalFlightOptions options;
   Eigen::VectorXd positions;  ///< y_k in [0, 1), k = 0 … steps−1
@@ -40,8 +50,6 @@ struct OptimalFlight {
   Eigen::VectorXd nectar;     ///< n(y_k, t_k)
   double mean_nectar = 0.0;
   double value = 0.0;  ///< V_0(y_0): the discounted nectar, or for γ = 1 the total of the flight
-  /// mean_nectar minus what half the grid finds: the size of the error the grid still makes.
-  double grid_change = 0.0;
 };
 
 /// The best flight. O(steps·grid) time, 2·steps·grid bytes. Throws Error for bad options.
@@ -114,6 +122,19 @@ struct EulerLagrangeOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, EulerLagrangeOptions& o) {
+  v("world", o.world, "the Bee World flown in");
+  v("discount", o.discount, "what a reward counts one step later");
+  v("barrier", o.barrier, "weight of the barrier that keeps the velocity in its limit");
+  v("sign", o.sign, "the flow as the paper prints it, or with its right-hand side reversed");
+  v("steps", o.steps, "duration of the flight");
+  v("samples_per_step", o.samples_per_step, "how often the flight is recorded");
+  v("tolerance", o.tolerance, "of a step of the integrator, absolute and relative");
+  v("integrator", o.integrator, "explicit, or one that copes with stiffness");
+}
 
 struct EulerLagrangeFlight {
   EulerLagrangeOptions options;

@@ -81,6 +81,13 @@ struct NoisyLinearPolicy {
   double noise = 1.0;  ///< s ≥ 0, the standard deviation
 };
 
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, NoisyLinearPolicy& o) {
+  v("gain", o.gain, "the action is minus this times the inventory");
+  v("noise", o.noise, "standard deviation of what is added to it");
+}
+
 /// What following a policy for ever is worth.
 struct PolicyValue {
   MarketMakerOptions options = {};
