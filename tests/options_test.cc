@@ -283,6 +283,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<Exploration>("Exploration");
   expect_described<OnlineExploration>("OnlineExploration");
   expect_described<CollectExploration>("CollectExploration");
+  expect_described<FinalExploration>("FinalExploration");
   expect_described<OptimismOptions>("OptimismOptions");
   expect_described<ExecutionOptions>("ExecutionOptions");
   expect_described<PolicyIterationOptions>("PolicyIterationOptions");

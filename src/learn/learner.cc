@@ -8,6 +8,7 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "learn/action_bounds.h"
 #include "learn/collecting.h"
@@ -20,6 +21,7 @@
 #include "learn/predictive_fit.h"
 #include "learn/usual.h"
 #include "learn/watched_source.h"
+#include "reservoir/network_size.h"
 #include "value/equations.h"
 #include "value/values_along.h"
 
@@ -232,6 +234,14 @@ class Learner {
     return procedure && !procedure->input_bound;
   }
   void draw() {
+    // That takes its time: what memory cannot hold afterwards is refused before.
+    const NetworkSize size = network_size(
+        result_.options.reservoir, result_.controller.layout.size(), result_.options.members);
+    const FitOptions& fit = options_.fit;
+    const double sums = value_bytes(fit.value, size.members, size.own, size.shared);
+    const double deviations = fit.confidence ? deviation_bytes(size.features()) : 0.0;
+    require_memory(size.bytes + std::max(sums, deviations),
+                   fmt::format("learning with {} features", size.features()));
     drawn_.emplace(result_.options.reservoir, result_.controller.layout.size(),
                    result_.options.members);
   }

@@ -80,11 +80,15 @@ struct LeastSquares::State {
   linalg::TriangularUpdate update;
 };
 
+double LeastSquares::bytes(Index features, Index targets) {
+  // The factor and, to solve it, a copy and the parts of its decomposition.
+  return matrix_bytes(6.0, static_cast<double>(features + targets));
+}
+
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
-  // The factor and, to solve it, a copy and the parts of its decomposition.
-  require_memory(matrix_bytes(6.0, static_cast<double>(features + targets)),
+  require_memory(bytes(features, targets),
                  fmt::format("least squares over {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }

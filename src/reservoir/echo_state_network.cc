@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
+#include "reservoir/network_size.h"
 #include "reservoir/weights.h"
 
 namespace waggle {
@@ -89,22 +90,18 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
 
 /// Of every member A, or what Procedure 1 has in its place, and one dense A twice more while it is
 /// drawn and rescaled by its decomposition.
-void require_memory_for(const ReservoirOptions& options, Index units, Index inputs, Index members) {
+double bytes_of(const ReservoirOptions& options, Index units, Index inputs, Index members) {
   const auto n = static_cast<double>(units);
-  double bytes = 0.0;
   if (options.procedure_one) {
-    bytes = 8.0 * static_cast<double>(options.procedure_one->features) *
-            static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
-            static_cast<double>(members);
-  } else {
-    // With its index, and where no unit is 0 by columns and by rows.
-    const double sparse = (is_rectified(options.activation) ? 1.5 : 3.0) * options.density;
-    const double kept = options.density < 1.0 ? sparse : 1.0;
-    const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
-    bytes = matrix_bytes(static_cast<double>(members) * kept + drawn, n);
+    return 8.0 * static_cast<double>(options.procedure_one->features) *
+           static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
+           static_cast<double>(members);
   }
-  require_memory(bytes, members == 1 ? fmt::format("a reservoir of {} units", units)
-                                     : fmt::format("{} reservoirs of {} units", members, units));
+  // With its index, and where no unit is 0 by columns and by rows.
+  const double sparse = (is_rectified(options.activation) ? 1.5 : 3.0) * options.density;
+  const double kept = options.density < 1.0 ? sparse : 1.0;
+  const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
+  return matrix_bytes(static_cast<double>(members) * kept + drawn, n);
 }
 
 }  // namespace
@@ -132,19 +129,31 @@ void ReservoirOptions::validate() const {
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
-EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs, Index members)
-    : activation_(options.procedure_one ? Activation::relu : options.activation) {
+NetworkSize network_size(const ReservoirOptions& options, Index inputs, Index members) {
   options.validate();
   require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
           kMostUnits);
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
   require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
-  member_units_ =
+  const Index own =
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
-  const Index n = member_units_;
-  require_memory_for(options, n, inputs, members);
-  const Index direct = options.direct_inputs ? inputs + 1 : 0;
+  const NetworkSize size{.members = members,
+                         .own = own,
+                         .shared = options.direct_inputs ? inputs + 1 : 0,
+                         .bytes = bytes_of(options, own, inputs, members)};
+  require_memory(size.bytes, members == 1 ? fmt::format("a reservoir of {} units", own)
+                                          : fmt::format("{} reservoirs of {} units", members, own));
+  return size;
+}
+
+EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs, Index members)
+    : activation_(options.procedure_one ? Activation::relu : options.activation) {
+  const NetworkSize size = network_size(options, inputs, members);
+  const std::optional<ProcedureOne>& procedure = options.procedure_one;
+  member_units_ = size.own;
+  const Index n = size.own;
+  const Index direct = size.shared;
   input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());
   for (Index member = 0; member < members; ++member) {

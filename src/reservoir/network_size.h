@@ -1,0 +1,24 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include <waggle/reservoir.h>
+
+namespace waggle {
+
+/// What becomes of options: how large the networks are, and what memory drawing them takes. Known
+/// before they are drawn, which takes its time.
+struct NetworkSize {
+  Eigen::Index members = 0;
+  Eigen::Index own = 0;     ///< units of one member
+  Eigen::Index shared = 0;  ///< linear units that all have in common
+  double bytes = 0.0;       ///< of every member's weights, and of one while it is drawn
+
+  Eigen::Index features() const { return members * own + shared; }
+};
+
+/// Throws Error for invalid options, inputs < 1, members < 1, and if memory is too small for them.
+NetworkSize network_size(const ReservoirOptions& options, Eigen::Index inputs,
+                         Eigen::Index members);
+
+}  // namespace waggle
