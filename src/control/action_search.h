@@ -6,6 +6,7 @@
 
 #include <waggle/controller.h>
 #include <waggle/environment.h>
+#include <waggle/greedy_policy.h>
 
 #include "control/action_value.h"
 
