@@ -68,9 +68,9 @@ struct LearnCommand {
 
 LogOptions LearnCommand::log_options(Index washout) const {
   LogOptions options = columns.options(logs);
-  require(missing == "refuse" || missing == "hold", "--missing {}: must be refuse or hold",
-          shown(missing));
-  if (missing == "hold") options.missing = LogOptions::Missing::hold;
+  const auto handling = value_named<LogOptions::Missing>(missing);
+  require(handling.has_value(), "--missing {}: must be refuse or hold", shown(missing));
+  options.missing = *handling;
   options.minimum_rows = washout + 2;
   return options;
 }
