@@ -27,6 +27,7 @@
 #include "config.h"
 #include "expect_error.h"
 #include "options/options_json.h"
+#include "options/settle.h"
 
 namespace waggle {
 namespace {
@@ -359,6 +360,40 @@ TEST(Describe, FilesKeepTheSeedBesideTheOptions) {
   EXPECT_EQ(to_json(options, kNothing)["seed"], 7);
   expect_error([] { from_json<ReservoirOptions>(R"({"seed": 7})", "file"); }, "file.seed",
                "given by itself");
+}
+
+/// Whether each of the two was taken back of what is given.
+template <typename Source>
+std::pair<bool, bool> taken_back(typename Source::Table given) {
+  settle<Source>(given);
+  const auto is_none = [&](const char* name) {
+    const typename Source::Node* node = Source::find(given, name);
+    return node != nullptr && Source::is_none(*node);
+  };
+  return {is_none("operator_norm"), is_none("spectral_radius")};
+}
+
+TEST(Settle, OfTwoWaysToRescaleTheOneNotAskedForIsTakenBack) {
+  const auto expect = [](const char* json, const char* text, bool norm, bool radius) {
+    const std::pair<bool, bool> expected{norm, radius};
+    EXPECT_EQ(taken_back<JsonSource>(nlohmann::json::parse(json)), expected) << json;
+    EXPECT_EQ(taken_back<app::TomlSource>(toml::parse(text)), expected) << text;
+  };
+  expect("{}", "", false, false);
+  expect(R"({"operator_norm": 0.5})", "operator_norm = 0.5", false, true);
+  expect(R"({"spectral_radius": 0.5})", "spectral_radius = 0.5", true, false);
+  // Both are left for whoever validates.
+  expect(R"({"operator_norm": 0.5, "spectral_radius": 0.5})",
+         "operator_norm = 0.5\nspectral_radius = 0.5", false, false);
+}
+
+TEST(Settle, LooksIntoTables) {
+  nlohmann::json json = nlohmann::json::parse(R"({"fit": {"reservoir": {"spectral_radius": 1}}})");
+  settle<JsonSource>(json);
+  EXPECT_TRUE(json["fit"]["reservoir"].at("operator_norm").is_null());
+  toml::table table = toml::parse("fit.reservoir.spectral_radius = 1");
+  settle<app::TomlSource>(table);
+  EXPECT_EQ(table.at_path("fit.reservoir.operator_norm").value_or(""), std::string("none"));
 }
 
 TEST(Describe, WhatDoesNotFitIsRefused) {

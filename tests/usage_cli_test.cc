@@ -1,9 +1,11 @@
 /// What the command makes of a command line: help, numbers, lists, names, and the end by a signal.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -88,6 +90,30 @@ TEST_F(UsageCli, HelpSaysWhatAFlagDoesAndItsDefault) {
   }
   expect_parts(run("man").out, {"of policy iteration, at most"});
   expect_parts(run("completions fish").out, {"of policy iteration, at most"});
+}
+
+TEST_F(UsageCli, EveryOptionOfTheDefaultLearnerIsInTheHelp) {
+  const std::string help = run("learn --help").out;
+  expect_parts(
+      help, {"Predictive states (default):\n", "--predictive-frames INT",
+             "that are remembered exactly (3)", "--predictive-seen FLOAT|none",
+             "Procedure 1, if one of these is given (default):\n", "--procedure-one-radius FLOAT"});
+  const std::string config =
+      run("learn " + log() + " --reward r --action a --procedure-one-delay 1 --dump-config").out;
+  std::stringstream lines(config);
+  std::string table;
+  int options = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) table = line.substr(1, line.size() - 2);
+    std::string name = line.substr(0, line.find(" = "));
+    if (name == line || name == "logs") continue;
+    if (table == "predictive") name = "predictive-" + name;
+    if (table == "reservoir.procedure_one") name = "procedure-one-" + name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    EXPECT_NE(help.find("--" + name + " "), std::string::npos) << name;
+    ++options;
+  }
+  EXPECT_GT(options, 60);
 }
 
 TEST_F(UsageCli, HelpIsACommandToo) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <waggle/model_file.h>
+#include <waggle/names.h>
 
 #include "act_loop.h"
 #include "core/check.h"
@@ -93,38 +94,30 @@ bool write_line(std::string line) {
 
 /// Throws Error unless the other model reads and does what this one does.
 void require_same_machine(const Model& model, const Model& other, const std::string& name) {
-  const EnvironmentSpec& one = model.environment;
-  const EnvironmentSpec& two = other.environment;
-  const auto require_same = [&](const char* what, const auto& a, const auto& b) {
-    require(a == b, "--fallback {}: its {} are not those of the model", name, what);
+  const Misfit found = misfit(other, model.environment);
+  const auto require_same = [&](const char* what, bool differ) {
+    require(!differ, "--fallback {}: its {} are not those of the model", name, what);
   };
-  require_same("actions", one.action_names, two.action_names);
-  require_same("choices", one.choice_names, two.choice_names);
-  require_same("choices", one.actions.choices, two.actions.choices);
-  require_same("observations", one.observation_names, two.observation_names);
-  require(one.reward_is_input || !two.reward_is_input,
-          "--fallback {}: it reads the reward '{}', which the model does not", name,
-          two.reward_name);
+  require_same("actions", found.actions);
+  require_same("choices", found.choice_names || found.choices);
+  require_same("observations", found.observations);
+  require(!found.reward_input, "--fallback {}: it reads the reward '{}', which the model does not",
+          name, other.environment.reward_name);
 }
 
-/// What acts where the controller may not.
-std::unique_ptr<Policy> make_fallback(const std::string& name, const Model& model) {
+/// What acts where the controller may not: a fallback by its name, or another model.
+std::unique_ptr<Policy> fallback_policy(const std::string& name, const Model& model) {
   if (name.empty()) return nullptr;
-  if (name == "hold") return std::make_unique<HoldPolicy>();
-  if (name != "zero") {
+  const Fallback fallback = value_named<Fallback>(name).value_or(Fallback::none);
+  if (fallback == Fallback::none) {
     const Model other = load_model(name);
     require_same_machine(model, other, name);
     return std::make_unique<GreedyPolicy>(other.policy());
   }
   const ActionSpace& actions = model.environment.actions;
-  require(!actions.is_discrete(),
-          "--fallback zero: the actions are choices among labels, none of which is 0; say hold, or "
-          "name a model");
-  const bool inside = (actions.lower.array() <= 0.0).all() && (actions.upper.array() >= 0.0).all();
-  require(inside,
-          "--fallback zero: 0 is outside the bounds of the actions; say hold, or name a "
-          "model");
-  return std::make_unique<ConstantPolicy>(Eigen::VectorXd::Zero(actions.size()));
+  const std::string fault = fault_in(fallback, actions);
+  require(fault.empty(), "--fallback {}: {}; say hold, or name a model", name, fault);
+  return make_fallback(fallback, actions);
 }
 
 struct ActCommand {
@@ -149,7 +142,7 @@ struct ActCommand {
     const Model model = load_model(file);
     ActLoop loop(model, seed, resume ? Start::training_ended : Start::fresh,
                  {.options = guard,
-                  .fallback = make_fallback(fallback, model),
+                  .fallback = fallback_policy(fallback, model),
                   .learning = learning,
                   .tell = tell});
     if (learn) require_output(save, {fallback, config.path()});

@@ -23,14 +23,12 @@ ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start, Guard guar
       policy_(model, guard.options, start, std::move(guard.fallback), guard.learning),
       events_(model, policy_, std::move(guard.tell)),
       random_(seed),
+      missing_(model),
+      held_(missing_.means()),
       action_(VectorXd::Zero(model.controller.actions.size())),
       next_(action_),
       applied_(action_) {
   percept_.observation = VectorXd::Zero(model.environment.observation_size());
-  for (const std::string& name : model.environment.observation_names) {
-    missing_.push_back(channel(name + "=missing"));
-  }
-  held_ = means();
   for (const std::string& name : model.environment.choice_names) {
     // As the log had it: a number is a number.
     const bool numeric = parse_number(name).kind == Table::Cell::Kind::number;
@@ -102,7 +100,7 @@ std::string ActLoop::answer_csv(const std::string& line) {
 void ActLoop::begin_episode() {
   policy_.begin_episode();
   step_ = 0;
-  held_ = means();
+  held_ = missing_.means();
 }
 
 /// The episode ended with the reward of its last action; what comes next begins another.
@@ -126,7 +124,7 @@ void ActLoop::act() {
     throw Error(cause);
   }
   action_.swap(next_);
-  held_ = percept_.observation;
+  missing_.keep(percept_.observation, held_);
   ++step_;
   ++clock_;
   events_.look(percept_);
@@ -167,11 +165,8 @@ const std::string& ActLoop::name_of_channel(Index channel) const {
                       : spec().observation_names[static_cast<std::size_t>(channel - 1)];
 }
 
-/// Before anything is seen in an episode, what is missing is what it was in the mean.
-VectorXd ActLoop::means() const { return model_.ranges.mean.tail(spec().observation_size()); }
-
 bool ActLoop::may_miss(Index channel) const {
-  return channel > 0 && missing_[static_cast<std::size_t>(channel - 1)] > 0;
+  return channel > 0 && missing_.flag(channel - 1) >= 0;
 }
 
 /// Holds what a line does not give and may be missing, and says so in the channels for that. Throws
@@ -179,12 +174,15 @@ bool ActLoop::may_miss(Index channel) const {
 void ActLoop::fill_missing(std::vector<bool> given, const VectorXd& held, bool begins) {
   for (Index i = 1; i <= spec().observation_size(); ++i) {
     if (!may_miss(i)) continue;
-    const Index flag = missing_[static_cast<std::size_t>(i - 1)];
-    const bool there = given[static_cast<std::size_t>(i)];
-    if (!there) slot(i) = held[i - 1];
-    if (!there || !given[static_cast<std::size_t>(flag)]) slot(flag) = there ? 0.0 : 1.0;
+    const Index flag = 1 + missing_.flag(i - 1);
+    if (!given[static_cast<std::size_t>(i)]) {
+      slot(i) = std::numeric_limits<double>::quiet_NaN();
+    } else if (!given[static_cast<std::size_t>(flag)]) {
+      slot(flag) = 0.0;
+    }
     given[static_cast<std::size_t>(i)] = given[static_cast<std::size_t>(flag)] = true;
   }
+  missing_.fill(percept_.observation, held);
   for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
     require(given[static_cast<std::size_t>(i)], "{}: is missing", printable(name_of_channel(i)));
   }
@@ -277,7 +275,7 @@ bool ActLoop::read_json(const nlohmann::json& json) {
   std::vector<bool> there(given.size());
   std::transform(given.begin(), given.end(), there.begin(),
                  [](const std::string& key) { return !key.empty(); });
-  fill_missing(std::move(there), reset ? means() : held_, reset || step_ == 0);
+  fill_missing(std::move(there), reset ? missing_.means() : held_, reset || step_ == 0);
   return reset;
 }
 

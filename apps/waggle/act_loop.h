@@ -67,7 +67,6 @@ class ActLoop {
   std::vector<Eigen::Index> labels(const std::string& column) const;
   void read_label(const std::string& column, const std::string& label);
   const std::string& name_of_channel(Eigen::Index channel) const;
-  Eigen::VectorXd means() const;
   bool may_miss(Eigen::Index channel) const;
   void fill_missing(std::vector<bool> given, const Eigen::VectorXd& held, bool begins);
   double& slot(Eigen::Index channel);
@@ -91,10 +90,8 @@ class ActLoop {
   ActEvents events_;
   Random random_;
   Percept percept_;
-  /// What is missing from a line goes on as it was in the last one that was answered. By
-  /// observation: the channel that says it is missing, or −1.
-  std::vector<Eigen::Index> missing_;
-  Eigen::VectorXd held_;
+  MissingObservations missing_;
+  Eigen::VectorXd held_;     // what is read of those: as in the last line that was answered
   Eigen::VectorXd action_;   // the last one answered
   Eigen::VectorXd next_;     // the one that is decided on
   Eigen::VectorXd applied_;  // what the last one really was,

@@ -36,6 +36,13 @@ struct TomlSource {
   static const Table* table(const Node& node) { return node.as_table(); }
   static const toml::array* array(const Node& node) { return node.as_array(); }
   static bool is_none(const Node& node) { return text(node) == "none"; }
+  static void set_none(Table& table, const char* name) { table.insert(name, "none"); }
+  template <typename Visit>
+  static void for_each_table(Table& table, Visit visit) {
+    for (auto&& [key, value] : table) {
+      if (toml::table* inner = value.as_table()) visit(*inner);
+    }
+  }
   static std::string shown(const Node& node);
 };
 

@@ -37,13 +37,6 @@ std::string kind_of(const ActionSpace& space) {
   return space.size() == 1 ? "a number" : fmt::format("{} numbers", space.size());
 }
 
-std::vector<std::string> numbers(int count) {
-  std::vector<std::string> words;
-  words.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) words.push_back(std::to_string(i));
-  return words;
-}
-
 /// What is known of an option by its name in the environments that have it.
 struct Shared {
   std::string help;                   ///< of the first
@@ -109,40 +102,29 @@ BuiltIn make_built_in(const std::string& name, const toml::table& table) {
   return result;
 }
 
-std::vector<std::string> choice_words(const EnvironmentSpec& spec) {
-  return spec.choice_names.empty() ? numbers(spec.actions.choices) : spec.choice_names;
-}
-
 void require_controls(const Model& model, const BuiltIn& built_in) {
   const EnvironmentSpec& own = model.environment;
   const EnvironmentSpec spec = built_in.environment->spec();
+  const Misfit found = misfit(model, spec);
   const auto list = [](const std::vector<std::string>& names) {
     return names.empty() ? std::string("nothing") : listed(names);
   };
-  require(own.reward_name == spec.reward_name,
-          "the model does not fit {}: its reward is '{}', there it is '{}'", built_in.name,
-          own.reward_name, spec.reward_name);
-  require(own.observation_names == spec.observation_names,
-          "the model does not fit {}: it observes {}, there is {}", built_in.name,
-          list(own.observation_names), list(spec.observation_names));
-  require(own.action_names == spec.action_names && own.actions.choices == spec.actions.choices,
+  require(!found.reward, "the model does not fit {}: its reward is '{}', there it is '{}'",
+          built_in.name, own.reward_name, spec.reward_name);
+  require(!found.observations, "the model does not fit {}: it observes {}, there is {}",
+          built_in.name, list(own.observation_names), list(spec.observation_names));
+  require(!found.actions && !found.choices,
           "the model does not fit {}: its action is {}, {}, there it is {}, {}", built_in.name,
           list(own.action_names), kind_of(own.actions), list(spec.action_names),
           kind_of(spec.actions));
-  if (spec.actions.is_discrete()) {
-    // A choice is a number: the same words in another order would be other actions.
-    const std::vector<std::string> words = choice_words(own);
-    require(words == choice_words(spec) || words == numbers(spec.actions.choices),
-            "the model does not fit {}: its choices are {}, there they are {}; learn it with "
-            "--choices {}",
-            built_in.name, list(words), list(choice_words(spec)),
-            shell_word(fmt::format("{}", fmt::join(choice_words(spec), ","))));
-    return;
-  }
-  require((model.controller.actions.lower.array() >= spec.actions.lower.array()).all() &&
-              (model.controller.actions.upper.array() <= spec.actions.upper.array()).all(),
-          "the model does not fit {}: its actions are {}, there they are {}", built_in.name,
-          describe_actions(model.controller.actions, {}), describe_actions(spec.actions, {}));
+  require(!found.choice_words,
+          "the model does not fit {}: its choices are {}, there they are {}; learn it with "
+          "--choices {}",
+          built_in.name, list(choice_words(own)), list(choice_words(spec)),
+          shell_word(fmt::format("{}", fmt::join(choice_words(spec), ","))));
+  require(!found.bounds, "the model does not fit {}: its actions are {}, there they are {}",
+          built_in.name, describe_actions(model.controller.actions, {}),
+          describe_actions(spec.actions, {}));
 }
 
 std::string channel_list(const Model& model) {

@@ -28,9 +28,6 @@ bool has_option(const std::string& environment, const std::string& option);
 /// Throws Error for an unknown name, listing the known ones, and for options it does not have.
 BuiltIn make_built_in(const std::string& name, const toml::table& options);
 
-/// What the choices of a discrete space are called in a log: by their names, or their numbers.
-std::vector<std::string> choice_words(const EnvironmentSpec& spec);
-
 /// Throws Error, naming the channels, unless a model can control the environment: the same reward,
 /// observations and kind of action, the same choices, and no action outside its bounds.
 void require_controls(const Model& model, const BuiltIn& built_in);

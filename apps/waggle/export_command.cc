@@ -9,6 +9,7 @@
 
 #include <waggle/export.h>
 #include <waggle/model_file.h>
+#include <waggle/names.h>
 
 #include "core/check.h"
 #include "files/atomic_file.h"
@@ -34,15 +35,15 @@ struct ExportCommand {
   void run() {
     ExportOptions options = guard_options(merge(config.apply(), flags));
     require(to == "c", "--to {}: must be c", to);
-    require(precision == "double" || precision == "float",
-            "--precision {}: must be float or double", precision);
+    const auto numbers = value_named<Precision>(precision);
+    require(numbers.has_value(), "--precision {}: must be float or double", precision);
     const Model model = load_model(file);
     std::filesystem::path base = out;
     if (base.extension() == ".h" || base.extension() == ".c") base.replace_extension();
     for (const char* ending : {".h", ".c"}) {
       require_output(base.string() + ending, {file, config.path()});
     }
-    options.precision = precision == "float" ? Precision::float32 : Precision::float64;
+    options.precision = *numbers;
     options.seed = seed;
     const ExportedC exported = export_c(out, model, options);
     if (json) {
@@ -84,12 +85,12 @@ struct ExportCommand {
     }
     require(guarded || fallback.empty(), "--fallback {}: needs --guard", fallback);
     options.guarded = guarded;
-    require(fallback.empty() || fallback == "hold" || fallback == "zero",
+    if (fallback.empty()) return options;
+    options.fallback = value_named<Fallback>(fallback).value_or(Fallback::none);
+    require(options.fallback != Fallback::none,
             "--fallback {}: must be hold or zero; another model is exported by itself, and "
             "called where NAME_fell_back says so",
             fallback);
-    if (fallback == "hold") options.fallback = Fallback::hold;
-    if (fallback == "zero") options.fallback = Fallback::zero;
     return options;
   }
 

@@ -25,6 +25,7 @@
 #include "core/text.h"
 #include "data/read_ahead.h"
 #include "files/atomic_file.h"
+#include "fit_flags.h"
 #include "learning_figures.h"
 #include "log_columns_flags.h"
 #include "logs/log_columns.h"
@@ -67,9 +68,9 @@ struct LearnCommand {
 
 LogOptions LearnCommand::log_options(Index washout) const {
   LogOptions options = columns.options(logs);
-  require(missing == "refuse" || missing == "hold", "--missing {}: must be refuse or hold",
-          shown(missing));
-  if (missing == "hold") options.missing = LogOptions::Missing::hold;
+  const auto handling = value_named<LogOptions::Missing>(missing);
+  require(handling.has_value(), "--missing {}: must be refuse or hold", shown(missing));
+  options.missing = *handling;
   options.minimum_rows = washout + 2;
   return options;
 }
@@ -353,12 +354,7 @@ void add_learn(CLI::App& app) {
   command->add_flag("--dump-config", options->dump,
                     "print everything that was asked for as TOML, to repeat it with --config, and "
                     "stop; =FILE: write it there and learn");
-  const FitOptions defaults;
-  options->flags.add(*command, defaults, "", "Learning (default)");
-  options->flags.add(*command, defaults.value, "value", "Value (default)");
-  options->flags.add(*command, defaults.reservoir, "reservoir", "Reservoir (default)");
-  options->flags.add(*command, defaults.greedy, "greedy", "Action search (default)");
-  options->flags.add(*command, defaults.limits, "limits", "Limits of the actuator (default)");
+  add_fit_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(
       "Row k of a log holds the reward and observation seen at step k and the action then chosen;\n"

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "files/atomic_file.h"
+#include "options/settle.h"
 
 namespace waggle::app {
 
@@ -20,7 +21,7 @@ namespace {
 
 /// A flag with what else it is called.
 std::string spelling(const std::string& flag) {
-  // γ is what everybody calls it.
+  // The literature writes γ for it, so --gamma will do, too.
   return (flag == "discount" ? "--gamma," : "") + ("--" + flag);
 }
 
@@ -74,6 +75,26 @@ void insert_typed(toml::table& table, const std::string& name, const std::string
   } else {
     table.insert(name, text);
   }
+}
+
+/// The table at a path of names with dots between them, which is made where there is none.
+toml::table& table_at(toml::table& root, const std::string& path) {
+  toml::table* table = &root;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    table = table->insert(path.substr(begin, end - begin), toml::table()).first->second.as_table();
+    begin = end + 1;
+  }
+  return *table;
+}
+
+/// What --help has above the flags of a struct that may be absent.
+std::string heading(const std::string& name) {
+  if (name == "predictive") return "Predictive states (default)";
+  if (name == "procedure_one") return "Procedure 1, if one of these is given (default)";
+  std::string text = name;
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text + ", if one of these is given (default)";
 }
 
 /// These leave a number as CLI11 reads it: decimal, where it takes 010 for 8.
@@ -192,42 +213,44 @@ CLI::Option* take_list(CLI::Option* option) {
 
 CLI::Option& OptionFlags::Adder::keep(CLI::Option* option) {
   option->group(group);
-  flags.push_back(option);
+  owner.flags_[table].push_back(option);
   return *option;
 }
 
 std::string OptionFlags::Adder::flag_of(const std::string& name) const {
   const auto found = renamed.find(name);
-  return dashed(found == renamed.end() ? name : found->second);
+  return prefix + dashed(found == renamed.end() ? name : found->second);
 }
 
-bool OptionFlags::Adder::is_taken(const std::string& name) const {
-  return command.get_option_no_throw("--" + flag_of(name)) != nullptr;
+bool OptionFlags::Adder::has(const std::string& name) const {
+  return owner.given_[table].contains(name) ||
+         command.get_option_no_throw("--" + flag_of(name)) != nullptr;
 }
 
 CLI::Option& OptionFlags::Adder::option(const std::string& name, const std::string& description,
                                         const char* type) {
-  CLI::Option* added = command.add_option(spelling(flag_of(name)), given[name], description);
+  CLI::Option* added =
+      command.add_option(spelling(flag_of(name)), owner.given_[table][name], description);
   return keep(added->type_name(type));
 }
 
 void OptionFlags::Adder::flag(const std::string& name, const std::string& description) {
-  keep(command.add_flag(spelling(flag_of(name)), given[name], description))
+  keep(command.add_flag(spelling(flag_of(name)), owner.given_[table][name], description))
       .check([](const std::string& text) {
         return fault_in_choice(text, {"true", "false"});
       });
+}
+
+OptionFlags::Adder OptionFlags::Adder::within(const std::string& name) const {
+  const std::string path = table.empty() ? name : fmt::format("{}.{}", table, name);
+  return Adder{owner, command, path, heading(name), {}, prefix + dashed(name) + "-"};
 }
 
 toml::table OptionFlags::given() const {
   toml::table result;
   for (const auto& [table, texts] : given_) {
     for (const auto& [name, text] : texts) {
-      if (text.empty()) continue;
-      if (table.empty()) {
-        insert_typed(result, name, text);
-      } else {
-        insert_typed(*result.insert(table, toml::table()).first->second.as_table(), name, text);
-      }
+      if (!text.empty()) insert_typed(table_at(result, table), name, text);
     }
   }
   return result;
@@ -240,20 +263,10 @@ bool OptionFlags::has(const CLI::Option* option) const {
   return false;
 }
 
-void settle(toml::table& table) {
-  const bool norm = table.contains("operator_norm");
-  const bool radius = table.contains("spectral_radius");
-  if (norm && !radius) table.insert("spectral_radius", "none");
-  if (radius && !norm) table.insert("operator_norm", "none");
-  for (auto&& [key, value] : table) {
-    if (toml::table* inner = value.as_table()) settle(*inner);
-  }
-}
-
 toml::table merge(toml::table file, const OptionFlags& flags) {
   toml::table given = flags.given();
-  settle(file);
-  settle(given);
+  settle<TomlSource>(file);
+  settle<TomlSource>(given);
   merge_into(file, given);
   return file;
 }

@@ -37,7 +37,9 @@ std::string fault_in_choice(const std::string& text, const std::vector<std::stri
 CLI::Option* take_list(CLI::Option* option);
 
 /// The options of some structs as flags of a command, generated from describe(): every field is a
-/// flag of its own name, but for those that are tables themselves.
+/// flag of its own name. Of a struct that may be absent, its fields are flags that begin with its
+/// name, as --predictive-frames; giving one of them switches it on. Other structs within are left
+/// out, to be added by themselves.
 class OptionFlags {
  public:
   /// `table` is where the struct stands in a TOML file ("" for its top), `group` the heading in
@@ -46,7 +48,7 @@ class OptionFlags {
   template <typename Options>
   void add(CLI::App& command, Options defaults, const std::string& table, const std::string& group,
            const std::map<std::string, std::string>& renamed = {}) {
-    Adder adder{command, given_[table], flags_[table], group, renamed};
+    Adder adder{*this, command, table, group, renamed, ""};
     describe(adder, defaults);
   }
 
@@ -60,16 +62,21 @@ class OptionFlags {
   using Texts = std::map<std::string, std::string>;
 
   struct Adder {
+    OptionFlags& owner;
     CLI::App& command;
-    Texts& given;
-    std::vector<const CLI::Option*>& flags;
-    const std::string& group;
-    const std::map<std::string, std::string>& renamed;
+    std::string table;
+    std::string group;
+    std::map<std::string, std::string> renamed;
+    std::string prefix;  // of every flag
 
     template <typename T>
     void operator()(const char* name, T& field, const char* help) {
-      if (given.contains(name) || kKeptApart.contains(name) || is_taken(name)) return;
-      if constexpr (std::is_same_v<T, bool>) {
+      if (kKeptApart.contains(name) || has(name)) return;
+      if constexpr (is_optional_struct<T>) {
+        typename T::value_type inner = field.value_or(typename T::value_type());
+        Adder adder = within(name);
+        describe(adder, inner);
+      } else if constexpr (std::is_same_v<T, bool>) {
         flag(name, fmt::format("{}{} ({})", help, field ? "; =false turns it off" : "", field));
       } else if constexpr (std::is_enum_v<T>) {
         std::vector<std::string> choices;
@@ -93,7 +100,10 @@ class OptionFlags {
     }
     /// The field's flag, without dashes in front.
     std::string flag_of(const std::string& name) const;
-    bool is_taken(const std::string& name) const;
+    /// Whether the field has a flag, or the command one of that name.
+    bool has(const std::string& name) const;
+    /// For the fields of a struct that may be absent.
+    Adder within(const std::string& name) const;
     CLI::Option& option(const std::string& name, const std::string& description, const char* type);
     void flag(const std::string& name, const std::string& description);
     CLI::Option& keep(CLI::Option* option);
@@ -102,10 +112,6 @@ class OptionFlags {
   std::map<std::string, Texts> given_;  // by table, by name
   std::map<std::string, std::vector<const CLI::Option*>> flags_;
 };
-
-/// Takes back the default of what the table excludes: of two ways to rescale the recurrent matrix
-/// the one not asked for. Tables within are looked at too.
-void settle(toml::table& table);
 
 /// The file's options with the flags on top of them.
 toml::table merge(toml::table file, const OptionFlags& flags);

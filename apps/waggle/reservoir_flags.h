@@ -11,12 +11,14 @@
 namespace waggle::app {
 
 /// The options of a supervised model as a command takes them: from a TOML file, then from flags on
-/// top of it. Every field of ReservoirOptions is a flag of its own name.
+/// top of it.
 class SupervisedFlags {
  public:
-  /// Adds --config, --seed and a flag for every option of the reservoir.
+  /// Adds --config, --seed and a flag for every option of the reservoir, Procedure 1's as
+  /// --procedure-one-….
   void add_reservoir(CLI::App& command);
-  /// Adds flags for the rest: the washout and the ridge.
+  /// Adds flags for the rest: how many networks there are, how the readout is fitted and what is
+  /// scaled before.
   void add_fit(CLI::App& command);
 
   /// What the file and the flags say. Throws Error, naming the option, for what is not understood.

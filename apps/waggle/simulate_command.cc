@@ -210,7 +210,7 @@ void SimulateCommand::run() {
       diverged = part.diverged;
       done += part.trajectory.steps();
       sum += part.trajectory.rewards().sum();
-      // Without a column to say so in, the last row just is the last.
+      // A log without an episode column has nowhere to say that the run was cut here.
       if (diverged && !episodes) part.trajectory.end_episode(EpisodeEnd::none);
       writer.write(part.trajectory);
       progress.update(static_cast<double>(done));

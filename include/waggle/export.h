@@ -13,13 +13,6 @@ namespace waggle {
 
 enum class Precision { float32, float64 };
 
-/// What acts in the controller's place where a guard says so.
-enum class Fallback {
-  none,  ///< nothing: the controller always acts
-  hold,  ///< the last action that was applied, again (HoldPolicy)
-  zero,  ///< 0
-};
-
 struct ExportOptions {
   /// What every name begins with: a letter, then letters, digits and underscores, at most 40.
   std::string name = "controller";

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <Eigen/Core>
@@ -114,6 +115,36 @@ class InputGuard {
   std::vector<Eigen::Index> counts_;
 };
 
+/// Observations of which the last value is read while they are missing, or the experience's mean
+/// where an episode begins without one. They are those that have another one beside them, called
+/// NAME=missing, which is then 1: LogOptions::Missing::hold makes them of a log.
+class MissingObservations {
+ public:
+  explicit MissingObservations(const Model& model);
+
+  /// How many observations may be missing.
+  Eigen::Index size() const { return static_cast<Eigen::Index>(pairs_.size()); }
+  /// The one that says that observation i is missing; −1 if that must not be.
+  Eigen::Index flag(Eigen::Index i) const { return flags_[static_cast<std::size_t>(i)]; }
+
+  /// What is held when an episode begins, a number for each that may be missing.
+  const Eigen::VectorXd& means() const { return means_; }
+  /// NaN in an observation that may be missing becomes what is held of it, and its flag 1.
+  void fill(Eigen::Ref<Eigen::VectorXd> observation,
+            const Eigen::Ref<const Eigen::VectorXd>& held) const;
+  /// What is to be held from now on, of an observation that was filled in.
+  void keep(const Eigen::Ref<const Eigen::VectorXd>& observation,
+            Eigen::Ref<Eigen::VectorXd> held) const;
+
+ private:
+  struct Pair {
+    Eigen::Index observation, flag;
+  };
+  std::vector<Pair> pairs_;
+  std::vector<Eigen::Index> flags_;  // of each observation
+  Eigen::VectorXd means_;
+};
+
 /// Repeats the last action that was applied; before there is one, it leaves the action as it is.
 class HoldPolicy final : public Policy {
  public:
@@ -134,6 +165,18 @@ class ConstantPolicy final : public Policy {
  private:
   Eigen::VectorXd action_;
 };
+
+/// What acts in the controller's place where a guard says so.
+enum class Fallback {
+  none,  ///< nothing: the controller always acts
+  hold,  ///< the last action that was applied, again (HoldPolicy)
+  zero,  ///< 0
+};
+
+/// What stands against a fallback for such actions, as half a sentence; empty if nothing does.
+std::string fault_in(Fallback fallback, const ActionSpace& actions);
+/// The policy, or null for none. Throws Error for one that the actions do not allow.
+std::unique_ptr<Policy> make_fallback(Fallback fallback, const ActionSpace& actions);
 
 /// A model's greedy policy between an InputGuard and what else there is to do where the experience
 /// says little.

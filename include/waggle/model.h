@@ -221,4 +221,23 @@ struct Model {
   void validate() const;
 };
 
+/// What the choices of a discrete space are called: by their names, or their numbers.
+std::vector<std::string> choice_words(const EnvironmentSpec& spec);
+
+/// In what a model does not fit a machine: everything that could be in its way. Which of these
+/// matter, and what to say, depends on who asks.
+struct Misfit {
+  bool reward = false;            ///< it has another name
+  bool reward_input = false;      ///< the model reads it, and the machine does not show it
+  bool observations = false;      ///< they have other names, or another order
+  bool observation_size = false;  ///< there are more of them, or fewer
+  bool actions = false;           ///< they have other names, or another order
+  bool action_size = false;       ///< there are more numbers in one, or fewer
+  bool choices = false;           ///< there are more of them, or fewer; or the action is none
+  bool choice_names = false;      ///< they have other names, or another order
+  bool choice_words = false;      ///< as choice_names, but numbers will do for any names
+  bool bounds = false;            ///< the model's actions go beyond the machine's
+};
+Misfit misfit(const Model& model, const EnvironmentSpec& machine);
+
 }  // namespace waggle

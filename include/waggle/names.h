@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -128,6 +129,15 @@ std::string_view name_of(Enum value) {
     if (candidate == value) return name;
   }
   return "?";
+}
+
+/// The value of a name, if it is one.
+template <typename Enum>
+std::optional<Enum> value_named(std::string_view name) {
+  for (const auto& [candidate, value] : Names<Enum>::all) {
+    if (candidate == name) return value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
@@ -134,6 +135,10 @@ std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
 ShardMeasure measure_part(const ShardPlan& plan, TrajectorySource& rows, Eigen::Index lead = 0);
 /// Ends a plan. `parts` are of all parts in order, or of some, then `sampled`.
 void finish_plan(ShardPlan& plan, const std::vector<ShardMeasure>& parts, bool sampled = false);
+
+/// About what the statistics of a part take as a file: of the first round, or of the largest of the
+/// others. Of predictive states that is the one with the second layers of all fits.
+std::size_t statistics_bytes(const ShardPlan& plan, bool first);
 
 /// What has been solved so far: where the rounds are.
 struct ShardFit {

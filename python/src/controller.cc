@@ -26,37 +26,24 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using nlohmann::ordered_json;
 
-Held::Held(Learnt learnt, std::optional<TuneResult> tuned)
-    : learnt_(std::move(learnt)), tuned_(std::move(tuned)) {
-  require(learnt_.usable(), "nothing was learnt: {}",
-          learnt_.warnings.empty() ? "there is no controller" : learnt_.warnings.back());
-  const std::vector<std::string>& names = learnt_.environment.observation_names;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto flag = std::find(names.begin(), names.end(), names[i] + "=missing");
-    if (flag != names.end()) missing_.emplace_back(static_cast<Index>(i), flag - names.begin());
-  }
+namespace {
+
+Learnt usable(Learnt learnt) {
+  require(learnt.usable(), "nothing was learnt: {}",
+          learnt.warnings.empty() ? "there is no controller" : learnt.warnings.back());
+  return learnt;
 }
+
+}  // namespace
+
+Held::Held(Learnt learnt, std::optional<TuneResult> tuned)
+    : learnt_(usable(std::move(learnt))), tuned_(std::move(tuned)), missing_(learnt_) {}
 
 Held::Held(Model model) : Held(Learnt{std::move(model), Trajectory(1, 0), {}}) {}
 
 void Held::forget() {
   group_.reset();
   learnt_.controller.reservoir.reset();
-}
-
-void Held::hold(Eigen::Ref<VectorXd> observation, Index copy, const State* before,
-                State& after) const {
-  for (std::size_t i = 0; i < missing_.size(); ++i) {
-    const auto [channel, flag] = missing_[i];
-    const auto row = static_cast<Index>(i);
-    double& seen = observation[channel];
-    if (std::isnan(seen)) {
-      const Index mean = 1 + learnt_.environment.actions.size() + channel;
-      seen = before == nullptr ? learnt_.ranges.mean[mean] : before->held(row, copy);
-      observation[flag] = 1.0;
-    }
-    after.held(row, copy) = seen;
-  }
 }
 
 Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, const double* rewards,
@@ -74,7 +61,7 @@ Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, cons
   require(state == nullptr || state->memory.rows() == n,
           "the state is another controller's: it has {} numbers, this one remembers {}",
           state == nullptr ? 0 : state->memory.rows(), n);
-  require(state == nullptr || state->held.rows() == std::ssize(missing_),
+  require(state == nullptr || state->held.rows() == missing_.size(),
           "the state is another controller's: {} of its channels may be missing, of this one {}",
           state == nullptr ? 0 : state->held.rows(), missing_.size());
   const std::scoped_lock lock(mutex_);
@@ -87,7 +74,7 @@ Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, cons
   Decision result;
   result.actions.setZero(controller.actions.size(), copies);
   result.state.clocks.assign(static_cast<std::size_t>(copies), 0);
-  result.state.held.resize(std::ssize(missing_), copies);
+  result.state.held.resize(missing_.size(), copies);
   percepts_.resize(static_cast<std::size_t>(copies));
   draws_.resize(percepts_.size(), Random(0).at(Purpose::policy));
   all_.resize(percepts_.size());
@@ -98,7 +85,12 @@ Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, cons
     const std::uint64_t clock = fresh ? 0 : state->clocks[at];
     percepts_[at].reward = rewards == nullptr ? 0.0 : rewards[i];
     percepts_[at].observation = observations.col(i);
-    hold(percepts_[at].observation, i, fresh ? nullptr : state, result.state);
+    if (fresh) {
+      missing_.fill(percepts_[at].observation, missing_.means());
+    } else {
+      missing_.fill(percepts_[at].observation, state->held.col(i));
+    }
+    missing_.keep(percepts_[at].observation, result.state.held.col(i));
     draws_[at] = Random(0).at(Purpose::policy, clock);
     result.state.clocks[at] = clock + 1;
     all_[at] = i;
@@ -284,9 +276,29 @@ double time_decision(const Held& held, Index steps) {
   return least;
 }
 
-}  // namespace
+nb::tuple saved(const State& state) {
+  nb::list clocks;
+  for (const std::uint64_t clock : state.clocks) clocks.append(clock);
+  return nb::make_tuple(to_numpy(state.memory), clocks, to_numpy(state.held));
+}
 
-void bind_controller(nb::module_& m) {
+void restore(State& state, const nb::tuple& saved) {
+  State read;
+  read.memory = columns_of(nb::cast<Rows>(saved[0]));
+  for (nb::handle clock : saved[1]) read.clocks.push_back(nb::cast<std::uint64_t>(clock));
+  // Those written before anything could be missing have nothing to hold.
+  read.held.resize(0, read.memory.cols());
+  if (nb::len(saved) > 2 && nb::cast<Rows>(saved[2]).size() > 0) {
+    read.held = columns_of(nb::cast<Rows>(saved[2]));
+  }
+  require(read.held.cols() == read.memory.cols(), "a state that holds {} copies of {}",
+          read.held.cols(), read.memory.cols());
+  require(std::ssize(read.clocks) == read.memory.cols(), "a state with {} clocks for {} copies",
+          read.clocks.size(), read.memory.cols());
+  new (&state) State(std::move(read));
+}
+
+void bind_state(nb::module_& m) {
   nb::class_<State>(m, "State", "What a controller remembers between two decisions.")
       .def("__len__", [](const State& state) { return state.memory.cols(); })
       .def("__repr__",
@@ -294,28 +306,11 @@ void bind_controller(nb::module_& m) {
              return fmt::format("<waggle state: {} numbers for each of {} copies>",
                                 state.memory.rows(), state.memory.cols());
            })
-      .def("__getstate__",
-           [](const State& state) {
-             nb::list clocks;
-             for (const std::uint64_t clock : state.clocks) clocks.append(clock);
-             return nb::make_tuple(to_numpy(state.memory), clocks, to_numpy(state.held));
-           })
-      .def("__setstate__", [](State& state, const nb::tuple& saved) {
-        State read;
-        read.memory = columns_of(nb::cast<Rows>(saved[0]));
-        for (nb::handle clock : saved[1]) read.clocks.push_back(nb::cast<std::uint64_t>(clock));
-        // Those written before anything could be missing have nothing to hold.
-        read.held.resize(0, read.memory.cols());
-        if (nb::len(saved) > 2 && nb::cast<Rows>(saved[2]).size() > 0) {
-          read.held = columns_of(nb::cast<Rows>(saved[2]));
-        }
-        require(read.held.cols() == read.memory.cols(), "a state that holds {} copies of {}",
-                read.held.cols(), read.memory.cols());
-        require(std::ssize(read.clocks) == read.memory.cols(),
-                "a state with {} clocks for {} copies", read.clocks.size(), read.memory.cols());
-        new (&state) State(std::move(read));
-      });
+      .def("__getstate__", &saved)
+      .def("__setstate__", &restore);
+}
 
+void bind_model(nb::module_& m) {
   nb::class_<Held>(m, "Model", nb::type_slots(held_slots),
                    "A learnt controller, as the package's Controller wraps it.")
       .def_static(
@@ -356,6 +351,13 @@ void bind_controller(nb::module_& m) {
       .def_prop_rw(
           "interface", [](const Held& held) { return held.learnt().interface; },
           [](Held& held, const std::string& text) { held.learnt().interface = text; });
+}
+
+}  // namespace
+
+void bind_controller(nb::module_& m) {
+  bind_state(m);
+  bind_model(m);
 }
 
 }  // namespace waggle::python

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <waggle/guard.h>
 #include <waggle/learner.h>
 #include <waggle/tuning.h>
 
@@ -47,13 +48,9 @@ class Held {
                   const State* state, const bool* starts);
 
  private:
-  /// Fills in what is missing and remembers the rest.
-  void hold(Eigen::Ref<Eigen::VectorXd> observation, Eigen::Index copy, const State* before,
-            State& after) const;
-
   Learnt learnt_;
   std::optional<TuneResult> tuned_;
-  std::vector<std::pair<Eigen::Index, Eigen::Index>> missing_;  // a channel, and channel=missing
+  MissingObservations missing_;
   ArrayReader numbers_;
   std::mutex mutex_;  // of all below
   std::optional<GreedyGroup> group_;

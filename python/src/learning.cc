@@ -77,8 +77,8 @@ nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dic
   Buffers buffers(adapter, read_spec(spec));
   const InputLayout layout = InputLayout::of(buffers.spec());
   const InputLayout& own = model.controller.layout;
-  require(layout.observation_size == own.observation_size && layout.choices == own.choices &&
-              layout.action_size == own.action_size,
+  const Misfit found = misfit(model, buffers.spec());
+  require(!found.observation_size && !found.choices && !found.action_size,
           "environment '{}' shows {} numbers and takes {}, the controller sees {} and does {}",
           buffers.spec().name, layout.observation_size, layout.action_channels(),
           own.observation_size, own.action_channels());

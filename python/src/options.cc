@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <waggle/error.h>
 
 #include "core/text.h"
+#include "options/settle.h"
 
 namespace waggle::python {
 
@@ -78,40 +80,47 @@ nb::object to_python(const nlohmann::ordered_json& value) {
 }
 
 std::vector<OptionEntry> OptionLister::entries() const {
-  std::vector<OptionEntry> all = entries_;
+  std::vector<OptionEntry> all = own_;
   std::set<std::string> seen;
   for (const OptionEntry& entry : all) seen.insert(entry.name);
-  for (const std::string& table : tables_) {
-    const auto found = inner_.find(table);
-    if (found == inner_.end()) continue;
-    for (const OptionEntry& entry : found->second) {
+  const auto add = [&](const std::vector<OptionEntry>& entries) {
+    for (const OptionEntry& entry : entries) {
       if (seen.insert(entry.name).second) all.push_back(entry);
     }
+  };
+  for (const std::string& table : tables_) {
+    const auto found = inner_.find(table);
+    if (found != inner_.end()) add(found->second);
   }
+  for (const auto& [name, entries] : absent_) add(entries);
   return all;
 }
 
 namespace {
 
-/// Of two ways to rescale the recurrent matrix, the one not asked for is taken back.
-void settle(json& table) {
-  if (!table.is_object()) return;
-  const bool norm = table.contains("operator_norm");
-  const bool radius = table.contains("spectral_radius");
-  if (norm && !radius) table["spectral_radius"] = nullptr;
-  if (radius && !norm) table["operator_norm"] = nullptr;
-  for (auto& [key, value] : table.items()) settle(value);
+/// The table at a path of names with dots between them, which is made where there is none.
+json& table_at(json& root, const std::string& path) {
+  json* table = &root;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string name = path.substr(begin, end - begin);
+    if (!table->contains(name)) (*table)[name] = json::object();
+    table = &(*table)[name];
+    if (!table->is_object()) throw Error(name + ": must be a dict");
+    begin = end + 1;
+  }
+  return *table;
 }
 
 }  // namespace
 
 nlohmann::json as_table(const nb::dict& given, const std::vector<OptionEntry>& entries) {
   json table = json::object();
-  json inner = json::object();
+  std::vector<std::pair<OptionEntry, json>> inner;
   for (auto [key, item] : given) {
     std::string name = nb::cast<std::string>(nb::str(key));
-    const json value = to_json_value(item, name);
-    if (name == "gamma") name = "discount";  // what everybody calls it
+    json value = to_json_value(item, name);
+    if (name == "gamma") name = "discount";  // the literature writes γ for it
     const auto found = std::find_if(entries.begin(), entries.end(),
                                     [&](const OptionEntry& entry) { return entry.name == name; });
     if (found == entries.end()) {
@@ -119,14 +128,14 @@ nlohmann::json as_table(const nb::dict& given, const std::vector<OptionEntry>& e
       for (const OptionEntry& entry : entries) names.push_back(entry.name);
       throw Error(missing_name("option", name, names));
     }
-    (found->table.empty() ? table : inner[found->table])[name] = value;
+    if (found->table.empty()) {
+      table[name] = std::move(value);
+    } else {
+      inner.emplace_back(*found, std::move(value));
+    }
   }
-  for (auto& [name, fields] : inner.items()) {
-    if (!table.contains(name)) table[name] = json::object();
-    if (!table[name].is_object()) throw Error(name + ": must be a dict");
-    table[name].update(fields);
-  }
-  settle(table);
+  for (auto& [entry, value] : inner) table_at(table, entry.table)[entry.field] = std::move(value);
+  settle<JsonSource>(table);
   return table;
 }
 

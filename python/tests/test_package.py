@@ -116,6 +116,35 @@ def test_wrong_options_are_refused_by_name(options, message):
         waggle.learn_log(LOG, **{"preset": "paper", "units": 5, **options})
 
 
+def test_options_of_structs_that_may_be_absent_are_keyword_arguments_too():
+    text = waggle.describe()
+    assert "in predictive:" in text
+    assert "predictive_frames = 3: inputs before the last" in text
+    assert "procedure_one_features = 100: random features" in text
+    assert "final_exploration_epsilon = 0.0: chance" in text
+    assert "predictive_value_ridge" in waggle.learn_log.__doc__
+    assert "procedure_one_delay" in waggle.Reservoir.__doc__
+
+    def of(**options):
+        return waggle.learn_log(LOG, gamma=0.5, units=5, **options).summary["options"]
+
+    small = {"choose": False, "predictive_layer": 6, "predictive_features": 7}
+    learnt = of(**small, predictive={"dynamics": 5, "layer": 9})["predictive"]
+    assert (learnt["layer"], learnt["features"], learnt["dynamics"]) == (6, 7, 5)
+    # One of them switches the struct on, with its own defaults.
+    assert of(preset="direct")["predictive"] is None
+    switched = of(preset="direct", **small)["predictive"]
+    assert (switched["layer"], switched["frames"]) == (6, 3)
+    drawn = of(preset="direct", procedure_one_features=4, procedure_one_delay=1)["reservoir"]
+    assert (drawn["procedure_one"]["features"], drawn["procedure_one"]["delay"]) == (4, 1)
+    assert drawn["procedure_one"]["radius"] == 1.0
+    assert of(predictive=None)["predictive"] is None
+    with pytest.raises(waggle.Error, match="predictive: must be a dict"):
+        of(predictive=None, predictive_layer=6)
+    with pytest.raises(waggle.Error, match="no option 'predictive_frame'; did you mean"):
+        of(predictive_frame=6)
+
+
 def test_numpys_numbers_are_numbers():
     import numpy as np
 

@@ -8,8 +8,9 @@
 
 Parts stay where they are: a worker reads one, adds up what the fit needs of it and sends the sums,
 whose size does not depend on the rows. What was solved goes out and sums come back, once for each
-solve of predictive states, or for every sweep of policy iteration. The sums are added in the order of the parts, by the library, so that the bits of
-what is learnt depend neither on the number of workers nor on which of them died.
+solve of predictive states, or for every sweep of policy iteration. The sums are added in the order
+of the parts, by the library, so that the bits of what is learnt depend neither on the number of
+workers nor on which of them died.
 """
 
 from __future__ import annotations
@@ -298,8 +299,8 @@ def learn(
 
     What is learnt is what `waggle.learn_log` learns from the whole with the same preset, to rounding.
     Whether predictive states are worth it is told by the first 30,000 rows, as there; how much they
-    are to remember is told by the same rows, where `learn_log` looks at all. `choose=False`, and
-    `seen` and `extra_units` of the table `predictive`, leave nothing to be chosen.
+    are to remember is told by the same rows, where `learn_log` looks at all. `choose=False`,
+    `predictive_seen` and `predictive_extra_units` leave nothing to be chosen.
     """
     if corrupt not in ("refuse", "skip"):
         raise Error(f"corrupt = {corrupt!r}: must be 'refuse' or 'skip'")
@@ -336,25 +337,14 @@ def learn(
     cluster = None if client is None else _Workers(client, patience)
     workers = _here if cluster is None else cluster.run
     size = 1 if cluster is None else cluster.count()
-    text = kept.read("plan.json")
-    if text is not None:
-        plan = text.decode()
-    else:
-        plan = _plan(
+    made = kept.read("plan.json")
+    if made is None:
+        made = _plan(
             workers, parts, names, where, corrupt,
             (reading, preset, options, seed), continued, overlap,
-        )  # fmt: skip
-        kept.write("plan.json", plan.encode())
-    like = _core.Plan.parse(plan)
-    by_name = dict(zip(names, parts, strict=True))
-    numbered = list(enumerate(by_name[name] for name in like.parts))
-    rounds = kept.read("rounds.safetensors") or b""
-    while like.stage(rounds)[0] != "done":
-        sums = _round(workers, size, plan, rounds, numbered, where, kept)
-        rounds, _ = like.solve(rounds, sums)
-        kept.write("rounds.safetensors", rounds)
-        kept.drop_sums()
-    return Controller(like.model(rounds))
+        ).encode()  # fmt: skip
+        kept.write("plan.json", made)
+    return _solve(workers, size, made.decode(), dict(zip(names, parts, strict=True)), where, kept)
 
 
 def _here(function: Any, calls: dict[Any, tuple]) -> Iterable[tuple[Any, Any]]:
@@ -398,6 +388,19 @@ def _plan(workers, parts, names, where, corrupt, asked, continued, overlap) -> s
     return _core.finish_plan(
         begun, [measured[i] for i in order], [parts[i].name for i in order], False
     )
+
+
+def _solve(workers, size, plan, by_name, where, kept) -> Controller:
+    """All rounds by a plan, from where they are."""
+    like = _core.Plan.parse(plan)
+    numbered = list(enumerate(by_name[name] for name in like.parts))
+    rounds = kept.read("rounds.safetensors") or b""
+    while like.stage(rounds)[0] != "done":
+        sums = _round(workers, size, plan, rounds, numbered, where, kept)
+        rounds, _ = like.solve(rounds, sums)
+        kept.write("rounds.safetensors", rounds)
+        kept.drop_sums()
+    return Controller(like.model(rounds))
 
 
 def _readable(part: Part) -> bool:

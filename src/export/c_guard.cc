@@ -76,12 +76,8 @@ void require_guard(const CPlan& plan) {
   require(plan.novel(),
           "fallback: the model does not say what is usual, so nothing says when to fall back; "
           "learn it again, with confidence");
-  if (holds(plan)) return;
-  require(!plan.discrete,
-          "fallback = zero: the actions are choices among labels, none of which is 0; say hold");
-  const ActionSpace& actions = plan.model.environment.actions;
-  const bool inside = (actions.lower.array() <= 0.0).all() && (actions.upper.array() >= 0.0).all();
-  require(inside, "fallback = zero: 0 is outside the bounds of the actions; say hold");
+  const std::string fault = fault_in(plan.fallback(), plan.model.environment.actions);
+  require(fault.empty(), "fallback = zero: {}; say hold", fault);
 }
 
 std::string guard_contents(const CPlan& plan) {

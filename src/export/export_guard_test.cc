@@ -93,16 +93,11 @@ VectorXd report(const GuardedPolicy& policy, const VectorXd& action, const Model
   return result;
 }
 
-std::unique_ptr<Policy> make_fallback(const Model& model, Fallback fallback) {
-  if (fallback == Fallback::hold) return std::make_unique<HoldPolicy>();
-  if (fallback == Fallback::none) return nullptr;
-  return std::make_unique<ConstantPolicy>(VectorXd::Zero(model.controller.actions.size()));
-}
-
 MatrixXd run_guarded(const Exported& controller, const MatrixXd& shown, const MatrixXd& told,
                      const ExportOptions& options) {
   const Model& model = controller.model;
-  GuardedPolicy policy(model, options.guard, Start::fresh, make_fallback(model, options.fallback));
+  GuardedPolicy policy(model, options.guard, Start::fresh,
+                       make_fallback(options.fallback, model.controller.actions));
   MatrixXd result(report_size(model), shown.cols());
   Percept percept;
   VectorXd action(model.controller.actions.size());

@@ -230,10 +230,8 @@ void read_learning(const std::string& text, int version, Model& model) {
   if (collected) model.collected = options.collect;
 }
 
-Model from_content(const Safetensors& content) {
-  const int version = require_format(content);
-  Tensors tensors(content.tensors);
-  Model model;
+/// What it controls, and the actions it may choose from.
+void read_environment(const Safetensors& content, Tensors& tensors, Model& model) {
   model.environment =
       from_json<EnvironmentSpec>(find_metadata(content, "environment"), "environment");
   const int choices = model.environment.actions.choices;
@@ -241,9 +239,10 @@ Model from_content(const Safetensors& content) {
   model.environment.actions = read_bounds("environment", choices, size, tensors);
   model.controller.layout = InputLayout::of(model.environment);
   model.controller.actions = read_bounds("actions", choices, size, tensors);
-  read_learning(find_metadata(content, "options"), version, model);
-  model.options.reservoir.seed =
-      whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
+}
+
+/// What it remembers by.
+void read_reservoir(const Safetensors& content, Tensors& tensors, Model& model) {
   const auto shape =
       from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
   EchoStateNetwork network(read_network(tensors, shape));
@@ -260,6 +259,10 @@ Model from_content(const Safetensors& content) {
   if (tensors.has("scaling.mean")) {
     model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
   }
+}
+
+/// What a state is worth, and how sure that is.
+void read_readout(const Safetensors& content, Tensors& tensors, Model& model) {
   const auto fit = from_json<model_file::Fit>(find_metadata(content, "fit"), "fit");
   model.controller.weights = tensors.vector("readout.weights");
   model.diagnostics = fit.diagnostics;
@@ -280,20 +283,34 @@ Model from_content(const Safetensors& content) {
     model.controller.pessimism.deviations =
         tensors.matrix(name, model.controller.reservoir->features());
   }
+}
+
+void read_usual(const Safetensors& content, Tensors& tensors, Model& model) {
   const auto usual = content.metadata.find("usual");
-  if (usual != content.metadata.end()) {
-    const auto read = from_json<model_file::Usual>(usual->second, "usual");
-    model.usual.emplace();
-    model.usual->mean = tensors.vector("usual.mean");
-    model.usual->weights = tensors.vector("usual.weights");
-    model.usual->bellman_error = read.bellman_error;
-    model.usual->longest_runs = tensors.vector("usual.longest_runs");
-    if (tensors.has("usual.forecast")) {  // files of before do not have it
-      model.usual->forecast = tensors.matrix("usual.forecast", model.fitted_size());
-      model.usual->forecast_mean = tensors.vector("usual.forecast_mean");
-      model.usual->forecast_error = tensors.vector("usual.forecast_error");
-    }
-  }
+  if (usual == content.metadata.end()) return;
+  const auto read = from_json<model_file::Usual>(usual->second, "usual");
+  model.usual.emplace();
+  model.usual->mean = tensors.vector("usual.mean");
+  model.usual->weights = tensors.vector("usual.weights");
+  model.usual->bellman_error = read.bellman_error;
+  model.usual->longest_runs = tensors.vector("usual.longest_runs");
+  if (!tensors.has("usual.forecast")) return;  // files of before do not have it
+  model.usual->forecast = tensors.matrix("usual.forecast", model.fitted_size());
+  model.usual->forecast_mean = tensors.vector("usual.forecast_mean");
+  model.usual->forecast_error = tensors.vector("usual.forecast_error");
+}
+
+Model from_content(const Safetensors& content) {
+  const int version = require_format(content);
+  Tensors tensors(content.tensors);
+  Model model;
+  read_environment(content, tensors, model);
+  read_learning(find_metadata(content, "options"), version, model);
+  model.options.reservoir.seed =
+      whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
+  read_reservoir(content, tensors, model);
+  read_readout(content, tensors, model);
+  read_usual(content, tensors, model);
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
                   tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
   model.provenance = from_json<Provenance>(find_metadata(content, "provenance"), "provenance");

@@ -52,6 +52,13 @@ struct JsonSource {
   static const Table* table(const Node& node) { return node.is_object() ? &node : nullptr; }
   static const Node* array(const Node& node) { return node.is_array() ? &node : nullptr; }
   static bool is_none(const Node& node) { return node.is_null(); }
+  static void set_none(Table& table, const char* name) { table[name] = nullptr; }
+  template <typename Visit>
+  static void for_each_table(Table& table, Visit visit) {
+    for (auto& [key, value] : table.items()) {
+      if (value.is_object()) visit(value);
+    }
+  }
   static std::string shown(const Node& node) {
     if (node.is_string()) return in_quotes(node.get_ref<const std::string&>());
     return node.is_structured() ? (node.is_array() ? "a list" : "a table") : node.dump();

@@ -17,7 +17,6 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kEquationBlock = 256;  // rows handled together
-constexpr Index kFolds = 5;            // of the data, when the ridge is chosen
 
 /// The rows after the washout. Stops counting where more would not change the size of a block, so
 /// that a long stream is not read to its end for this.

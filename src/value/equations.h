@@ -24,6 +24,9 @@ struct ValueEquation {
   double weight = 1.0;          ///< how much it counts
 };
 
+/// Of the data, when the ridge is chosen: each has a system of its own.
+inline constexpr Eigen::Index kFolds = 5;
+
 /// Which rows are in which fold: neighbouring ones together, since they are nearly copies of each
 /// other, `size` at a time.
 struct FoldBlocks {

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace waggle {
+
+/// Of two ways to rescale the recurrent matrix, the one not asked for is taken back: options that
+/// are read on top of others have one of them already, and who gives the other means it alone. To
+/// be called on what is given, before that is read; tables within are looked at too. `Source` is an
+/// OptionsReader's, with
+///
+///     void set_none(table, name)          as is_none understands
+///     void for_each_table(table, visit)   visit(Table&), of those right below
+template <typename Source>
+void settle(typename Source::Table& table) {
+  const bool norm = Source::find(table, "operator_norm") != nullptr;
+  const bool radius = Source::find(table, "spectral_radius") != nullptr;
+  if (norm && !radius) Source::set_none(table, "spectral_radius");
+  if (radius && !norm) Source::set_none(table, "operator_norm");
+  Source::for_each_table(table, [](typename Source::Table& inner) { settle<Source>(inner); });
+}
+
+}  // namespace waggle
