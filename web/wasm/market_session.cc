@@ -1,6 +1,5 @@
 #include "market_session.h"
 
-#include <cmath>
 #include <limits>
 
 #include <waggle/presets.h>
@@ -14,8 +13,12 @@ using Eigen::MatrixXd;
 
 namespace {
 
-const double kDiscount = std::exp(-1.0);      // the paper's γ
 const reference::NoisyLinearPolicy kInitial;  // the paper's π_0
+
+double discount() {
+  static const double value = market_maker_problem().discount;
+  return value;
+}
 
 MarketMakerOptions other_timing(MarketMakerOptions options) {
   options.timing =
@@ -34,7 +37,7 @@ LearnOptions learn_options(std::uint64_t seed) {
   options.collect.rounds = 10;
   options.fit.reservoir.units = 100;
   options.fit.reservoir.seed = seed;
-  options.fit.value.discount = kDiscount;
+  options.fit.value.discount = discount();
   options.fit.action_limit = 3.0;  // three times the spread of π_0's own trades
   return options;
 }
@@ -44,8 +47,8 @@ LearnOptions learn_options(std::uint64_t seed) {
 MarketSession::MarketSession(RewardTiming timing, std::uint64_t seed)
     : options_{.timing = timing},
       seed_(seed),
-      optimum_(reference::optimal_control(options_, kDiscount)),
-      other_optimum_(reference::optimal_control(other_timing(options_), kDiscount)) {
+      optimum_(reference::optimal_control(options_, discount())),
+      other_optimum_(reference::optimal_control(other_timing(options_), discount())) {
   policies_[initial] = linear(kInitial.gain, kInitial.noise);
   policies_[optimal] = linear(optimum_.control.gain, 0.0);
   restart();

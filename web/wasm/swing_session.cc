@@ -23,10 +23,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double kDiscount = 0.98;  // as pendulum_problem's and cart_pole_problem's
-constexpr Index kToldRows = 200;    // of practice, after which the page is told at the latest
-constexpr Index kSoonest = 3000;    // steps of practice, before which it is not tried
-constexpr Index kSwings = 8;        // trials with the pendulum that end practice if all go well,
+constexpr Index kToldRows = 200;  // of practice, after which the page is told at the latest
+constexpr Index kSoonest = 3000;  // steps of practice, before which it is not tried
+constexpr Index kSwings = 8;      // trials with the pendulum that end practice if all go well,
 constexpr Index kSwingSteps = 200;
 constexpr Index kHeldSteps = 20;      // at the end of which it must have been upright for so many
 constexpr double kUpright = 0.95;     // or more, cos θ
@@ -55,15 +54,20 @@ const SwingLearner& validated(const SwingLearner& learner) {
 /// Ends practice from within: what was learnt is good enough.
 struct Enough {};
 
+double discount(SwingSystem system) {
+  return system == SwingSystem::pendulum ? pendulum_problem().discount
+                                         : cart_pole_problem().discount;
+}
+
 double time_step(SwingSystem system) {
   return system == SwingSystem::pendulum ? kPendulumTimeStep : kCartPoleTimeStep;
 }
 
 }  // namespace
 
-LearnOptions learn_options(const SwingLearner& learner, std::uint64_t seed) {
+LearnOptions learn_options(SwingSystem system, const SwingLearner& learner, std::uint64_t seed) {
   LearnOptions options = presets::predictive();
-  options.fit = quick_fit(learner.units, kDiscount, seed);
+  options.fit = quick_fit(learner.units, discount(system), seed);
   options.collect.steps = learner.steps;
   return options;
 }
@@ -85,7 +89,7 @@ class SwingSession::Watch final : public Policy {
 
 SwingSession::SwingSession(const SwingWorld& world, const SwingLearner& learner, std::uint64_t seed)
     : world_(validated(world)), learner_(validated(learner)), seed_(seed) {
-  learn_options(learner, seed).validate();
+  learn_options(world.system, learner, seed).validate();
   ahead_.setConstant(kNone);
 }
 
@@ -102,7 +106,7 @@ void SwingSession::learn(const std::function<bool()>& watch) {
   stage_->record = [this](const SwingStage::Row& row) { practised(row); };
   Simulation simulation(*stage_, seed_);
   HeldUniformPolicy initial(simulation.spec().actions);
-  const LearnOptions options = learn_options(learner_, seed_);
+  const LearnOptions options = learn_options(world_.system, learner_, seed_);
   try {
     learnt_ =
         waggle::learn(simulation, initial, options, {.progress = [this](const Progress& progress) {

@@ -34,7 +34,7 @@ struct SwingLearner {
 };
 
 /// The options of the library these stand for.
-LearnOptions learn_options(const SwingLearner& learner, std::uint64_t seed);
+LearnOptions learn_options(SwingSystem system, const SwingLearner& learner, std::uint64_t seed);
 
 /// A pendulum or a cart whose world can change while it runs.
 class SwingStage;
