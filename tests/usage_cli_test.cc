@@ -96,7 +96,7 @@ TEST_F(UsageCli, EveryOptionOfTheDefaultLearnerIsInTheHelp) {
   const std::string help = run("learn --help").out;
   expect_parts(
       help, {"Predictive states (default):\n", "--predictive-frames INT",
-             "that are remembered exactly (3)", "--predictive-seen FLOAT|none",
+             "that are remembered exactly (3)", "--predictive-seen INT|none",
              "Procedure 1, if one of these is given (default):\n", "--procedure-one-radius FLOAT"});
   const std::string config =
       run("learn " + log() + " --reward r --action a --procedure-one-delay 1 --dump-config").out;
@@ -129,6 +129,8 @@ TEST_F(UsageCli, MisspeltNamesGetTheNearest) {
   expect_refused("learn --gama 0.5 log.csv --reward r --action a",
                  "there is no option '--gama'; did you mean '--gamma'?",
                  "(see waggle learn --help)");
+  expect_refused("--gama 5 simulate bee-world -o x.csv",
+                 "no option '--gama' before the command; those of 'simulate' come after it");
   // It is why another is missing.
   expect_refused("learn log.csv --rewrd=r --action a", "'--rewrd'; did you mean '--reward'?");
   expect_refused("forecast log.csv", "--column is required", "(see waggle forecast --help)");
@@ -162,14 +164,18 @@ TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
   expect_refused("series lorenz --steps " + huge, "--steps");
   expect_refused("series lorenz --seed 99999999999999999999", "--seed");
   expect_refused("reproduce --first-seed 18446744073709551616", "--first-seed");
-  expect_refused("reproduce --threads 4294967297", "--threads");
+  expect_refused("reproduce --threads 4294967297", "--threads: 4294967297 does not fit");
+  expect_refused("learn " + log() + " --reward r --action a --washout 9223372036854775808 -o x",
+                 "--washout: 9223372036854775808 does not fit");
+  expect_refused("learn " + log() + " --reward r --action a --washout 1.5 -o x",
+                 "--washout: '1.5' must be a whole number");
   expect_refused("diagnose --delays " + huge, "--delays");
   expect_refused("inspect m --delays " + huge, "--delays");
   expect_refused("evaluate m bee-world --steps " + huge, "--steps");
   expect_refused("evaluate m bee-world --steps 9000000000000000000 --episodes 3", "too many");
   expect_refused("act m --seed 18446744073709551616", "--seed");
   expect_refused("export m -o x --seed 18446744073709551616", "--seed");
-  expect_refused("play --port 4294967376", "--port");
+  expect_refused("play --port 4294967376", "--port: 4294967376 does not fit");
   expect_refused("forecast s.csv --column x --horizon " + huge, "--horizon");
   expect_refused("forecast s.csv --column x --test-fraction 0,3", "--test-fraction", "0.3");
   // From a file too.
@@ -189,12 +195,48 @@ TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
 
 TEST_F(UsageCli, ALogTheDiskCannotHoldIsRefused) {
   expect_refused("simulate bee-world --steps 1000000000000000 -o " + path("x.csv"), "x.csv",
-                 "40000000.0 GB", "room for");
+                 "would have about 39", "GB, and there is room for");
   EXPECT_FALSE(fs::exists(path("x.csv")));
   expect_parts(said_to_terminal("simulate bee-world --steps 50000 -o " + path("x.csv"), "xterm"),
                {"x.csv' will have about 2.0 MB"});
   EXPECT_EQ(run("simulate bee-world --steps 50000 -o " + path("x.csv")).err, "");
   EXPECT_NEAR(static_cast<double>(fs::file_size(path("x.csv"))), 2.0e6, 0.1e6);
+}
+
+TEST_F(UsageCli, SoManyBytesAsALogOfChoicesWillHaveAreSaid) {
+  for (const char* name : {"tiger", "recall"}) {
+    const std::string said = said_to_terminal(
+        "simulate " + std::string(name) + " --steps 50000 -o " + path("x.csv"), "xterm");
+    const std::size_t at = said.find("about ");
+    ASSERT_NE(at, std::string::npos) << said;
+    const double megabytes = std::stod(said.substr(at + 6));
+    const double true_size = static_cast<double>(fs::file_size(path("x.csv"))) / 1e6;
+    EXPECT_GT(megabytes, 0.9 * true_size) << name;
+    EXPECT_LT(megabytes, 1.4 * true_size) << name;
+  }
+}
+
+TEST_F(UsageCli, WhatStandardOutputIsAppendedToIsNotReplaced) {
+  const std::string all = write("all.csv", "precious\n");
+  const std::string command =
+      WAGGLE_COMMAND " simulate bee-world --steps 3 -o /dev/stdout 2>" + path("err") + " >>" + all;
+  EXPECT_EQ(std::system(command.c_str()), 0) << waggle::read(path("err"));
+  EXPECT_TRUE(waggle::read(all).starts_with("precious\nnectar,move\n")) << waggle::read(all);
+  const std::string piped =
+      WAGGLE_COMMAND " simulate bee-world --steps 3 -o /dev/stdout | cat >" + path("piped");
+  EXPECT_EQ(std::system(piped.c_str()), 0);
+  EXPECT_TRUE(waggle::read(path("piped")).starts_with("nectar,move\n"));
+}
+
+TEST_F(UsageCli, AFileThatMayNotGrowFurtherIsSaidAndNotLeftBehind) {
+  const std::string command = "ulimit -f 10; " WAGGLE_COMMAND
+                              " simulate bee-world --steps 5000 -o " +
+                              path("x.csv") + " 2>" + path("err");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  expect_parts(waggle::read(path("err")), {"cannot write", "File too large"});
+  EXPECT_FALSE(fs::exists(path("x.csv")));
+  EXPECT_TRUE(is_clean());
 }
 
 TEST_F(UsageCli, ListsLeaveArgumentsAlone) {
@@ -230,12 +272,21 @@ TEST_F(UsageCli, WhatTheMemoryCannotHoldIsRefusedBeforehand) {
                  "100 reservoirs of 100000 units", "GB of memory");
   expect_refused("diagnose --units 100000", "GB of memory");
 #ifndef __SANITIZE_ADDRESS__  // which takes terabytes of addresses for itself
-  // What the process is allowed counts, not what the machine has.
-  const std::string command =
-      "ulimit -v 4000000; " WAGGLE_COMMAND " diagnose --units 30000 2>" + path("err");
-  const int status = std::system(command.c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 2);
-  expect_parts(waggle::read(path("err")), {"30000 units", "there are 4.1 GB"});
+  // What the process is allowed counts, not what the machine has; and what is made of the networks
+  // counts before they are drawn, which would take a minute for these.
+  const auto expect_too_large = [&](const char* kilobytes, const std::string& arguments,
+                                    std::initializer_list<const char*> parts) {
+    const std::string command = std::string("ulimit -v ") + kilobytes + "; timeout 20 " +
+                                WAGGLE_COMMAND + " " + arguments + " 2>" + path("err");
+    const int status = std::system(command.c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 2) << arguments;
+    expect_parts(waggle::read(path("err")), parts);
+  };
+  expect_too_large("4000000", "diagnose --units 30000", {"30000 units", "there are 4.1 GB"});
+  expect_too_large("8000000", learn + "9000 --members 1", {"9005 features", "there are 8.19 GB"});
+  expect_too_large("5000000", "forecast " + log() + " --column r --washout 5 --units 9000",
+                   {"9002 features", "there are 5.12 GB"});
+  expect_refused(learn + "100 --members 100000", "10000005 features", "GB of memory");
 #endif
 }
 
@@ -252,6 +303,7 @@ TEST_F(UsageCli, ADumbTerminalGetsNoEscapeCodes) {
   const std::string command = "simulate bee-world --steps 100000 -o " + path("x.csv");
   EXPECT_NE(said_to_terminal(command, "xterm").find('\033'), std::string::npos);
   EXPECT_EQ(said_to_terminal(command, "dumb").find('\033'), std::string::npos);
+  EXPECT_EQ(said_to_terminal(command, "").find('\033'), std::string::npos);
 }
 
 TEST_F(UsageCli, AnInterruptionDoesNotWaitForAFactorisation) {

@@ -69,6 +69,10 @@ std::string ActLoop::answer_json(const std::string& line) {
 }
 
 std::string ActLoop::answer_csv(const std::string& line) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (header_may_come_ && line.starts_with(kByteOrderMark)) {
+    return answer_csv(line.substr(kByteOrderMark.size()));
+  }
   try {
     if (line == "reset") {
       begin_episode();
@@ -81,9 +85,16 @@ std::string ActLoop::answer_csv(const std::string& line) {
       terminate();
       return "terminated";
     }
-    if (first_line_) {
-      first_line_ = false;
-      if (parse_number(cells.front()).kind != Table::Cell::Kind::number) return header(cells);
+    if (header_may_come_) {
+      if (parse_number(cells.front()).kind != Table::Cell::Kind::number) {
+        // Until it is understood, nobody knows in which order the numbers come.
+        header_is_due_ = true;
+        const std::string names = header(cells);
+        header_may_come_ = header_is_due_ = false;
+        return names;
+      }
+      require(!header_is_due_, "the names of the columns were not understood: send them again");
+      header_may_come_ = false;
     }
     read_csv(cells);
     act();
@@ -247,7 +258,7 @@ bool ActLoop::read_json(const nlohmann::json& json) {
     } else if (key == "observation") {
       const Index size = spec().observation_size();
       require(value.is_array() && static_cast<Index>(value.size()) == size,
-              "observation: must be a list of {} numbers", size);
+              "observation: must be a list of {}", counted(size, "number"));
       for (Index i = 0; i < size; ++i) take(1 + i, value[static_cast<std::size_t>(i)], key);
     } else if (key == "applied") {
       read_applied(value);
@@ -287,7 +298,7 @@ void ActLoop::read_applied(const nlohmann::json& json) {
     return;
   }
   require(json.is_array() && static_cast<Index>(json.size()) == applied_.size(),
-          "applied: must be a list of {} numbers", applied_.size());
+          "applied: must be a list of {}", counted(applied_.size(), "number"));
   for (Index i = 0; i < applied_.size(); ++i) {
     applied_[i] = applied_json(json[static_cast<std::size_t>(i)]);
   }
@@ -348,7 +359,8 @@ void ActLoop::read_csv(const std::vector<std::string>& cells) {
       order.push_back({Place::Kind::percept, i});
     }
   }
-  require(cells.size() == order.size(), "{} numbers, must be {}", cells.size(), order.size());
+  require(cells.size() == order.size(), "{}, must be {}", counted(std::ssize(cells), "number"),
+          order.size());
   told_ = false;
   forget_reward();
   applied_ = action_;

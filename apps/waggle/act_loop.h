@@ -100,8 +100,9 @@ class ActLoop {
   std::uint64_t clock_ = 0;  // since the first one did
   bool terminated_ = false;  // this line ends the episode
   std::vector<std::string> json_labels_;
-  bool first_line_ = true;
-  std::vector<Place> order_;  // of the columns, if a header said so, which is
+  bool header_may_come_ = true;  // CSV: no row has come yet
+  bool header_is_due_ = false;   // one came that was not understood
+  std::vector<Place> order_;     // of the columns, if a header said so, which is
   std::vector<std::string> header_;
 };
 

@@ -11,6 +11,9 @@
 #include <waggle/version.h>
 
 #include "config.h"
+#include "core/memory.h"
+#include "progress.h"
+#include "reservoir/network_size.h"
 #include "reservoir_flags.h"
 
 namespace waggle::app {
@@ -98,6 +101,20 @@ ordered_json to_json(const Diagnosis& d) {
   return json;
 }
 
+Diagnosis diagnose(const ReservoirOptions& options, Index inputs,
+                   const MemoryCapacityOptions& probe) {
+  // Drawing it takes its time, too: what memory cannot hold afterwards is refused before.
+  const NetworkSize size = network_size(options, inputs, 1);
+  const Index delays = probe.delays > 0 ? probe.delays : 2 * size.own;
+  require_memory(
+      size.bytes + LeastSquares::bytes(size.features(), delays * inputs),
+      fmt::format("measuring the memory of {} units up to a delay of {}", size.own, delays));
+  const EchoStateNetwork network(options, inputs);
+  const EchoStateReport report = check_echo_state(network, {.seed = options.seed});
+  return {options, network.nonlinear_units(),     network.activation(), inputs,
+          report,  measure_memory(network, probe)};
+}
+
 void DiagnoseCommand::run() {
   ReservoirOptions options = flags.read().reservoir;
   MemoryCapacityOptions probe = memory;
@@ -109,10 +126,8 @@ void DiagnoseCommand::run() {
     procedure->input_bound = largest * std::sqrt(static_cast<double>(inputs) *
                                                  static_cast<double>(procedure->delay + 1));
   }
-  const EchoStateNetwork network(options, inputs);
-  const EchoStateReport report = check_echo_state(network, {.seed = options.seed});
-  const Diagnosis diagnosis{options, network.nonlinear_units(),     network.activation(), inputs,
-                            report,  measure_memory(network, probe)};
+  heed_interrupts();
+  const Diagnosis diagnosis = run_interruptibly([&] { return diagnose(options, inputs, probe); });
   print(json ? to_json(diagnosis).dump(2) + "\n" : to_table(diagnosis));
 }
 

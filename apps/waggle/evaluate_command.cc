@@ -233,20 +233,21 @@ void EvaluateCommand::by_episodes(const Model& loaded, BuiltIn& built_in) const 
 }
 
 void EvaluateCommand::on_logs(const Model& loaded) const {
-  Log log = [&] {
+  heed_interrupts();
+  Log log = run_interruptibly([&] {
     try {
       LogOptions options = LogOptions::of(loaded);
       reading.apply(options);
       return Log(targets, options);
     } catch (const Error& error) {
-      // Of a file that is not there its columns say nothing.
-      if (std::string_view(error.what()).starts_with("cannot read")) throw;
+      // Of other faults its columns say nothing.
+      if (std::string_view(error.what()).find("there is no column") == std::string_view::npos)
+        throw;
       throw Error(fmt::format("the log must have the model's columns ({}): {}",
                               channel_list(loaded), error.what()));
     }
-  }();
+  });
   const std::size_t said = print_notes(log);
-  heed_interrupts();
   const LogEvaluation evaluation = run_interruptibly([&] {
     ProgressLines lines("rows");
     return evaluate_on_log(loaded, log, {.seed = seed, .kept_rows = out.empty() ? 0 : log.rows()},

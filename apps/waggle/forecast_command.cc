@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "files/atomic_file.h"
+#include "learn/fit_warnings.h"
 #include "logs/csv.h"
 #include "logs/series_file.h"
 #include "progress.h"
@@ -41,8 +42,9 @@ struct ForecastCommand {
 };
 
 std::string number(double value) {
-  const bool small = value != 0.0 && std::abs(value) < 1e-3;
-  return fmt::format(fmt::runtime(small ? "{:.2e}" : "{:.4f}"), value);
+  const double size = std::abs(value);
+  const bool plain = value == 0.0 || (size >= 1e-3 && size < 1e5);
+  return fmt::format(fmt::runtime(plain ? "{:.4f}" : "{:.2e}"), value);
 }
 
 std::string model_heading(const std::vector<std::string>& names, const std::string& last) {
@@ -58,8 +60,9 @@ std::string score_cells(const std::optional<Score>& score, std::size_t columns) 
     return fmt::format(" {:>10} {:>10}", "–", "–") +
            (columns > 1 ? std::string(11 * columns, ' ') : "");
   }
-  std::string text =
-      fmt::format(" {:>10} {:>10.6f}", number(score->overall_nrmse), score->overall_r_squared);
+  std::string text = fmt::format(
+      fmt::runtime(score->overall_r_squared > -1e3 ? " {:>10} {:>10.6f}" : " {:>10} {:>10.2e}"),
+      number(score->overall_nrmse), score->overall_r_squared);
   if (columns > 1) {
     for (const double nrmse : score->nrmse) text += fmt::format(" {:>10}", number(nrmse));
   }
@@ -99,7 +102,10 @@ std::string to_table(const ForecastRun& run, const Series& series) {
   const FitDiagnostics& fit = run.diagnostics;
   text += fmt::format("fit: {} features, {} of them independent, λ = {:.1e} of the mean square",
                       fit.features, fit.rank, fit.relative_ridge);
-  return text + (run.options.model.solve.choose() ? ", chosen by cross-validation\n" : "\n");
+  if (!run.options.model.solve.choose()) return text + "\n";
+  text += ", chosen by cross-validation\n";
+  const RidgeEdge edge = fit.ridge_edge();
+  return edge == RidgeEdge::none ? text : text + "  ! " + ridge_edge_text(edge, "ridge") + "\n";
 }
 
 ordered_json to_json(const Score& score) {

@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "model_text.h"
 #include "option_flags.h"
+#include "progress.h"
 
 namespace waggle::app {
 
@@ -52,7 +53,10 @@ void InspectCommand::run() {
   const EchoStateNetwork& network = memory_network(model);
   const EchoStateReport report = check_echo_state(network);
   std::optional<MemoryCapacity> capacity;
-  if (memory || delays != 0) capacity = measure_memory(network, {.delays = delays});
+  if (memory || delays != 0) {
+    heed_interrupts();
+    capacity = run_interruptibly([&] { return measure_memory(network, {.delays = delays}); });
+  }
   if (json) {
     ordered_json result = model_json(model);
     result["echo_state"] = {{"operator_norm", report.operator_norm},

@@ -347,7 +347,7 @@ void add_learn(CLI::App& app) {
                    "every time), or off")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
-  command->add_option("-o,--out", options->out, "the model to write, as safetensors");
+  command->add_option("-o,--out", options->out, "the model to write, as safetensors; required");
   command->add_option("--results", options->results,
                       "directory for results.json and the data of figures as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

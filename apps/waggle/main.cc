@@ -1,4 +1,5 @@
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -206,6 +207,7 @@ bool parse(CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of writing
   linalg::use_vectors();
   linalg::leave_threads_to_caller();  // we have threads of our own; more below would only collide
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};

@@ -193,6 +193,11 @@ void check_numbers(CLI::App& app) {
           return fault;
         });
       }
+      if (type == kWholeOrNone) {
+        transform(option, [](std::string& text) {
+          return text == "none" ? std::string() : check_whole<std::int64_t>(text);
+        });
+      }
       if (type == kNumberOrNone) {
         option->check([](const std::string& text) {
           return text == "none" ? std::string() : check_number(text);

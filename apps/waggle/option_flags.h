@@ -20,6 +20,7 @@ inline constexpr const char* kWhole = "INT";
 inline constexpr const char* kNatural = "UINT";
 inline constexpr const char* kNumber = "FLOAT";
 inline constexpr const char* kNumberOrNone = "FLOAT|none";
+inline constexpr const char* kWholeOrNone = "INT|none";
 inline constexpr const char* kNumbersOrNone = "FLOAT,...|none";
 
 /// Makes every option of every command that takes a number refuse what is none and what does not
@@ -87,7 +88,7 @@ class OptionFlags {
             .check([choices](const std::string& text) { return fault_in_choice(text, choices); });
       } else if constexpr (is_optional_number<T>) {
         option(name, fmt::format("{} ({})", help, field ? fmt::format("{}", *field) : "none"),
-               kNumberOrNone);
+               std::is_integral_v<typename T::value_type> ? kWholeOrNone : kNumberOrNone);
       } else if constexpr (std::is_same_v<T, std::vector<double>>) {
         option(name,
                fmt::format("{} ({})", help,

@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "core/check.h"
+#include "core/text.h"
 #include "files/atomic_file.h"
 #include "fit_flags.h"
 #include "log_columns_flags.h"
@@ -169,8 +170,8 @@ std::string PlanCommand::table(const Made& made) const {
       "parts", made.sampled
                    ? fmt::format("{}, {} of them looked at", plan.parts.size(), made.looked.size())
                    : fmt::format("{}", plan.parts.size()));
-  text += table_line("rows",
-                     fmt::format("{}, {} episodes", plan.measured.rows, plan.measured.episodes));
+  text += table_line("rows", fmt::format("{}, {}", plan.measured.rows,
+                                         counted(plan.measured.episodes, "episode")));
   if (plan.overlap > 0) {
     text += table_line("overlap", fmt::format("{} rows of the part before", plan.overlap));
   }
@@ -229,7 +230,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--preset", options->preset, "what the options below start from")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
-  command->add_option("-o,--out", options->out, "the plan to write, as TOML");
+  command->add_option("-o,--out", options->out, "the plan to write, as TOML; required");
   add_fit_flags(*command, options->flags);
   finish_command(*command, options);
   options->config.add(*command, &options->flags);

@@ -68,8 +68,9 @@ struct PlayCommand {
 }  // namespace
 
 void add_play(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "play", "Play with Bee World and the market maker in the browser, on this machine alone");
+  CLI::App* command = app.add_subcommand("play",
+                                         "Play with a bee, a market maker, a pole and a log of "
+                                         "your own in the browser, on this machine alone");
   auto options = std::make_shared<PlayCommand>();
   command->add_option("--port", options->port, "of 127.0.0.1; 0 takes a free one")
       ->capture_default_str();

@@ -19,7 +19,7 @@ namespace {
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
-constexpr std::chrono::milliseconds kPatience(1500);  // with work that was asked to end
+constexpr std::chrono::milliseconds kPatience(1000);  // with work that was asked to end
 constexpr std::chrono::milliseconds kLook(50);        // how often to look whether it was
 
 std::mutex screen;        // held while the line is drawn
@@ -28,7 +28,8 @@ constexpr const char* kEraseLine = "\r\033[K";
 
 bool can_redraw() {
   const char* terminal = std::getenv("TERM");
-  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && *terminal != '\0' &&
+         std::strcmp(terminal, "dumb") != 0;
 }
 
 /// Ends the program without unwinding: another thread is still at work.

@@ -11,6 +11,7 @@
 
 #include "files/atomic_file.h"
 #include "option_flags.h"
+#include "progress.h"
 
 namespace waggle::app {
 
@@ -51,7 +52,8 @@ struct SeriesCommand {
   void run() {
     config.apply();
     if (!out.empty()) require_output(out, {config.path()});
-    const std::string csv = text();
+    heed_interrupts();
+    const std::string csv = run_interruptibly([this] { return text(); });
     if (out.empty()) {
       print(csv);
     } else {

@@ -17,9 +17,11 @@
 #include <waggle/rollout.h>
 
 #include "core/check.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "environments.h"
 #include "files/atomic_file.h"
+#include "learn/action_bounds.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "repeat_command.h"
@@ -79,22 +81,48 @@ std::string learning_text(const Policy& policy) {
       learning.trial().interval());
 }
 
+/// Some rows of an environment, to see how they look.
+Trajectory first_rows(const BuiltIn& built_in, std::uint64_t seed) {
+  constexpr Index kRows = 300;
+  UniformPolicy random(with_some_bounds(built_in.environment->spec().actions));
+  return Simulation(*built_in.environment, seed).run(random, {.steps = kRows}).trajectory;
+}
+
+/// How many bytes a row of the log has, in the mean over some rows.
+double row_bytes(const EnvironmentSpec& spec, const Trajectory& sample, bool episodes) {
+  constexpr double kEpisode = 8.0;  // its number, and whether it has ended
+  std::string text;
+  const auto add = [&](double number) {
+    append_number(number, text);
+    text += ',';
+  };
+  for (Index k = 0; k < sample.steps(); ++k) {
+    add(sample.rewards()[k]);
+    for (const double number : sample.observations().col(k)) add(number);
+    if (spec.choice_names.empty()) {
+      for (const double number : sample.actions().col(k)) add(number);
+    } else {
+      text += spec.choice_names[static_cast<std::size_t>(sample.actions()(0, k))] + ",";
+    }
+  }
+  return static_cast<double>(text.size()) / static_cast<double>(sample.steps()) +
+         (episodes ? kEpisode : 0.0);
+}
+
 /// Says how large a log will be where that is worth knowing, and refuses one the disk cannot hold.
-void announce_size(const std::filesystem::path& out, const EnvironmentSpec& spec, Index steps,
-                   bool episodes) {
-  constexpr double kCell = 20.0;  // characters of a number in full, with its comma
+void announce_size(const std::filesystem::path& out, Index steps, double row) {
   std::error_code none;
   const std::filesystem::file_status status = std::filesystem::status(out, none);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return;  // a pipe
-  const auto cells = static_cast<double>(1 + spec.observation_size() + spec.actions.size());
-  const double bytes = static_cast<double>(steps) * (kCell * cells + (episodes ? 8.0 : 0.0));
+  const double bytes = static_cast<double>(steps) * row;
   const auto size = [](double count) {
     return count < 1e9 ? fmt::format("{:.1f} MB", count / 1e6)
                        : fmt::format("{:.1f} GB", count / 1e9);
   };
-  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  const std::filesystem::space_info space = std::filesystem::space(folder, none);
+  // Where a link leads is where the room is needed.
+  const std::filesystem::path file = std::filesystem::weakly_canonical(out, none);
+  const std::filesystem::space_info space = std::filesystem::space(file.parent_path(), none);
   require(none || bytes <= static_cast<double>(space.available),
           "--steps {}: '{}' would have about {}, and there is room for {}", steps, out.string(),
           size(bytes), size(static_cast<double>(space.available)));
@@ -196,7 +224,7 @@ void SimulateCommand::run() {
 
   Simulation simulation(*built_in.environment, seed, episode_steps.value_or(0));
   const bool episodes = built_in.episodic || episode_steps.value_or(0) > 0;
-  announce_size(out, simulation.spec(), steps, episodes);
+  announce_size(out, steps, row_bytes(simulation.spec(), first_rows(built_in, seed), episodes));
   LogWriter writer(out, simulation.spec(), episodes);
   heed_interrupts();
   Index done = 0;

@@ -1,7 +1,9 @@
 #include "usage.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,6 +50,27 @@ std::string unknown_word(const CLI::App& app, const CLI::App& command) {
     if (&command == &app) return missing("command", word, command_names(app));
   }
   return {};
+}
+
+/// An option before the command; empty if there is none.
+std::string misplaced_option(const CLI::App& app, const CLI::App& command) {
+  for (const std::string& word : app.remaining()) {
+    if (!word.starts_with('-')) continue;
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("there is no option {} before the command; those of {} come after it",
+                       shown(name), shown(command.get_name()));
+  }
+  return {};
+}
+
+/// "Could not convert: --threads = 99999999999": a whole number by its looks, but not for an int.
+std::string by_its_range(const std::string& fault) {
+  constexpr std::string_view kStart = "Could not convert: ";
+  const std::size_t equals = fault.find(" = ");
+  if (!fault.starts_with(kStart) || equals == std::string::npos) return fault;
+  return fmt::format("{}: {} does not fit, must be a whole number in [{}, {}]",
+                     fault.substr(kStart.size(), equals - kStart.size()), fault.substr(equals + 3),
+                     std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
 }
 
 /// Parser messages may run over several lines; a message here is one.
@@ -101,7 +124,8 @@ std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
   const CLI::App& command = commands.empty() ? app : *commands.front();
   // A misspelt option is also why one that is required is missing.
   std::string fault = unknown_word(app, command);
-  if (fault.empty()) fault = by_name_typed(one_line(error.what()), command, typed);
+  if (fault.empty() && &command != &app) fault = misplaced_option(app, command);
+  if (fault.empty()) fault = by_name_typed(by_its_range(one_line(error.what())), command, typed);
   return fmt::format("{} (see waggle {}--help)", fault,
                      commands.empty() ? "" : command.get_name() + " ");
 }

@@ -42,8 +42,11 @@ struct PredictiveOptions {
   Eigen::Index features = 600;  ///< random features the value has
   double length_scale = 0.7;    ///< over which they bend, in deviations of the state
   Eigen::Index squared = 8;     ///< predictions whose products the value has, at most
-  /// Of the value. Not given: chosen by the cross-validated error of its targets.
+  /// Of the value. Not given: chosen by the cross-validated error of its targets, from a path of
+  /// decades between the next two.
   std::optional<double> value_ridge = std::nullopt;
+  double smallest_value_ridge = 1e-5;
+  double largest_value_ridge = 10.0;
   /// ≥ 0, for a log: how little is hoped for where its two halves do not agree on a value. What is
   /// learnt by acting finds out instead; and where episodes end well, the end is there to be found.
   double caution = 1.0;
@@ -71,6 +74,9 @@ void describe(Visitor& v, PredictiveOptions& o) {
   v("length_scale", o.length_scale, "over which they bend, in deviations of the state");
   v("squared", o.squared, "predictions whose products the value has, at most");
   v("value_ridge", o.value_ridge, "of the value, relative; none: chosen from the data");
+  v("smallest_value_ridge", o.smallest_value_ridge,
+    "where the path of those to choose from begins");
+  v("largest_value_ridge", o.largest_value_ridge, "and where it ends");
   v("caution", o.caution, "for a log: what is taken off where its halves do not agree on a value");
   v("sweeps", o.sweeps, "of a fit of the value, at most");
   v("averaged", o.averaged, "last fits whose values are averaged");

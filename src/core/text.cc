@@ -68,6 +68,10 @@ std::string listed(std::span<const std::string> names) {
   return result;
 }
 
+std::string counted(std::int64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::string in_words(std::span<const std::string> words, std::string_view last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {

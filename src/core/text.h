@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ std::string listed(std::span<const std::string> names);
 
 /// "a, b and c": the words as a sentence lists them, `last` being its "and" or "or".
 std::string in_words(std::span<const std::string> words, std::string_view last);
+
+/// "1 row", "2 rows": so many of a thing.
+std::string counted(std::int64_t count, std::string_view thing);
 
 /// Up to `count` of the candidates a person who typed `name` may have meant, nearest first: those
 /// within an edit distance (insert, delete, replace a character, ignoring case) of a third of the

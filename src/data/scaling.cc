@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <waggle/scaling.h>
@@ -21,7 +22,10 @@ InputScaling InputScaling::by(VectorXd mean, const VectorXd& deviation) {
   VectorXd spread = deviation;
   for (Index i = 0; i < spread.size(); ++i) {
     // Rounding leaves a constant channel a spread of about 1e-16 of its size: that is no spread.
-    if (spread[i] <= 1e-12 * std::abs(mean[i]) || spread[i] == 0.0) spread[i] = 1.0;
+    // Nor is what has hardly a digit left, below the smallest number of full precision.
+    if (spread[i] <= 1e-12 * std::abs(mean[i]) || spread[i] < std::numeric_limits<double>::min()) {
+      spread[i] = 1.0;
+    }
   }
   return {std::move(mean), std::move(spread)};
 }

@@ -1,6 +1,7 @@
 #include "files/atomic_file.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -26,6 +27,26 @@ std::string failure(const fs::path& path, int code) {
 
 [[noreturn]] void fail(const fs::path& path, int code) {
   throw std::runtime_error(failure(path, code));
+}
+
+/// The descriptor of this process that /dev/stdout, /dev/fd/3 and their like stand for; −1 for
+/// other paths. What is behind it is not to be replaced: it may be a file that is appended to.
+int own_descriptor(fs::path path) {
+  const std::string own = fmt::format("/proc/{}/fd", getpid());
+  for (int links = 0; links < 40; ++links) {
+    const std::string folder = path.parent_path().string();
+    if (folder == "/dev/fd" || folder == "/proc/self/fd" || folder == own) {
+      const std::string name = path.filename().string();
+      int number = -1;
+      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+      return error == std::errc() && end == name.data() + name.size() ? number : -1;
+    }
+    std::error_code error;
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) return -1;  // no link
+    path = path.parent_path() / target;
+  }
+  return -1;
 }
 
 /// The temporary files there are, so that they can be removed from outside.
@@ -89,6 +110,11 @@ void require_writable_directory(const fs::path& directory) {
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  if (const int own = own_descriptor(path_); own >= 0) {
+    direct_ = fcntl(own, F_DUPFD_CLOEXEC, 0);
+    if (direct_ < 0) fail(path_, errno);
+    return;
+  }
   // A link stays a link: what it points to is replaced. A pipe or a device cannot be replaced.
   std::error_code error;
   if (fs::is_symlink(path_, error)) {

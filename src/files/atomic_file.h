@@ -11,7 +11,8 @@ void require_writable_directory(const std::filesystem::path& directory);
 
 /// A file that appears whole or not at all: written into a temporary beside it, which commit()
 /// flushes to the disk and renames over it. Without commit() the old file, if any, is untouched. A
-/// link is followed; what is no file, a pipe or a device, is written to as it is.
+/// link is followed; what is no file, a pipe or a device, is written to as it is, and so is what is
+/// behind /dev/stdout.
 ///
 /// All throw std::runtime_error naming the path and the reason (the disk may be full): no fault of
 /// the input, so not an Error.

@@ -68,6 +68,26 @@ TEST_F(AtomicFile, ALinkIsFollowedAndAPipeIsWrittenTo) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
+TEST_F(AtomicFile, WhatADescriptorHasOpenIsWrittenToAndNotReplaced) {
+  fs::create_directories(directory_);
+  const fs::path path = directory_ / "all";
+  write_file(path, "precious\n");
+  const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND);
+  ASSERT_GE(descriptor, 0);
+  write_file(fs::path("/dev/fd") / std::to_string(descriptor), "more\n");
+  write_file(fs::path("/proc/self/fd") / std::to_string(descriptor), "and more\n");
+  close(descriptor);
+  EXPECT_EQ(read(path), "precious\nmore\nand more\n");
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  write_file(fs::path("/dev/fd") / std::to_string(ends[1]), "piped");
+  char text[5];
+  EXPECT_EQ(::read(ends[0], text, sizeof text), 5);
+  EXPECT_EQ(std::string(text, 5), "piped");
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST_F(AtomicFile, ALinkThatLeadsToItselfIsNamed) {
   require_writable_directory(directory_);
   fs::create_symlink("loop", directory_ / "loop");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <waggle/learner.h>
@@ -12,5 +13,8 @@ constexpr char kIllConditioned[] = "the fit is too ill-conditioned to say how su
 /// Adds to the model what there is to say of its fit and of the rounds that led to it. `stopped`:
 /// the end was asked for.
 void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model& model);
+
+/// What is said where λ was chosen at an end of its range; `ridge` is what its options call it.
+std::string ridge_edge_text(RidgeEdge edge, const char* ridge);
 
 }  // namespace waggle

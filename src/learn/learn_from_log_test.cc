@@ -108,6 +108,8 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
   refuse("value.method",
          [](FitOptions& options) { options.value.method = Method::bellman_residual; });
   refuse("value.ridge", [](FitOptions& options) { options.value.solve.ridge = 1e-3; });
+  refuse("value.smallest_ridge", [](FitOptions& options) { options.value.solve.smallest = 1e-9; });
+  refuse("value.largest_ridge", [](FitOptions& options) { options.value.solve.largest = 1e-3; });
 }
 
 TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {
@@ -266,6 +268,43 @@ TEST(LearnFromLog, ValuesThatNoRewardCanGiveAreSaid) {
   const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 2000), options);
   ASSERT_FALSE(learnt.warnings.empty());
   EXPECT_NE(learnt.warnings.back().find("but rewards from"), std::string::npos);
+}
+
+TEST(LearnFromLog, ARidgeAtTheEndOfItsRangeIsSaid) {
+  // Of rewards that are noise the largest ridge foretells most, of a flight the smallest of large
+  // ones.
+  Trajectory noise(1, 0);
+  for (Index k = 0; k < 1200; ++k) {
+    Draws draws = Random(3).at(Purpose::user, static_cast<std::uint64_t>(k));
+    noise.append(draws.normal(), VectorXd::Constant(1, draws.uniform(-0.1, 0.1)), VectorXd(0));
+  }
+  const auto said = [](const FitOptions& options, const Trajectory& log) {
+    std::string all;
+    for (const std::string& line : learn_from_log(BeeWorld().spec(), log, options).warnings) {
+      all += line + "; ";
+    }
+    return all;
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  FitOptions direct = direct_fit(20);
+  direct.sweeps = 0;
+  direct.value.solve.largest = 1e-4;
+  EXPECT_TRUE(has(said(direct, noise), "upper end of its range: give a larger largest_ridge"));
+  FitOptions predictive = small_predictive_fit();
+  predictive.predictive->largest_value_ridge = 1e-4;
+  EXPECT_TRUE(
+      has(said(predictive, noise), "upper end of its range: give a larger largest_value_ridge"));
+  predictive.predictive->value_ridge = 1e-4;
+  EXPECT_FALSE(has(said(predictive, noise), "end of its range"));
+  predictive.predictive->value_ridge.reset();
+  predictive.predictive->smallest_value_ridge = 100.0;
+  predictive.predictive->largest_value_ridge = 1e6;
+  const std::string low = said(predictive, flight_in(1.0, 0.0, 1200));
+  EXPECT_TRUE(has(low, "lower end of its range: give a smaller smallest_value_ridge")) << low;
+  predictive.predictive->largest_value_ridge = 0.1;
+  expect_error([&] { said(predictive, noise); }, "smallest_value_ridge = 100", "0.1");
 }
 
 TEST(LearnFromLog, AStreamGivesWhatMemoryGives) {

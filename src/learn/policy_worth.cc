@@ -23,8 +23,9 @@ constexpr std::size_t kGroups = 10;
 constexpr Index kFewestGroups = 5;  // with rows, or there is no interval
 constexpr Index kWorthBlock = 100;  // rows added together
 constexpr Index kSample = 1024;
-constexpr double kFamiliar = 0.99;   // of the log's own steps
-constexpr Index kMostChannels = 12;  // that are multiplied with each other
+constexpr double kLargestFeature = 1e30;  // beyond, sums of products keep no digit of the others
+constexpr double kFamiliar = 0.99;        // of the log's own steps
+constexpr Index kMostChannels = 12;       // that are multiplied with each other
 // Of what an estimate changes by when half of the features are left out, what it is still off by.
 constexpr double kOfHalf = 0.25;
 
@@ -153,6 +154,8 @@ void WorthEstimate::map(const MatrixXd& states, const MatrixXd& products, Matrix
   judging_.pick(mapped, features.topRows(judging_.size()).leftCols(held_));
   if (unit_ == 0.0) unit_ = std::sqrt(mapped.squaredNorm() / static_cast<double>(mapped.size()));
   features.bottomRows(products_.size()).leftCols(held_) = unit_ * products.leftCols(held_);
+  const double largest = features.leftCols(held_).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
+  if (!std::isnan(largest_) && !(largest <= largest_)) largest_ = largest;
 }
 
 void WorthEstimate::flush() {
@@ -271,9 +274,8 @@ void WorthEstimate::estimate(PolicyWorth& result) const {
   result.support = support(fit.ridge);
   if (result.support < options_.least_support) {
     result.unknown = fmt::format(
-        "only {:.0f} % of the controller's decisions lead where this log has been (at least {:.0f} "
-        "% "
-        "must): log with actions that vary more, some like the controller's own",
+        "only {:.0f} % of the controller's decisions lead where this log has been (at least "
+        "{:.0f} % must): log with actions that vary more, some like the controller's own",
         100.0 * result.support, 100.0 * options_.least_support);
     return;
   }
@@ -312,6 +314,13 @@ PolicyWorth WorthEstimate::solve() {
                                                episodes_, kFewestGroups)
                                  : fmt::format("{} rows are too few: at least {} are needed", rows_,
                                                (kFewestGroups - 1) * stretch_ + 1);
+    return result;
+  }
+  if (!(largest_ <= kLargestFeature)) {
+    result.unknown = fmt::format(
+        "it has numbers so far from what was learnt from that features are as large as {:.1g}: "
+        "correct them, or leave their rows out",
+        largest_);
     return result;
   }
   estimate(result);

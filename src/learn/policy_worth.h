@@ -84,6 +84,7 @@ class WorthEstimate {
   Eigen::Index rows_ = 0;
   Eigen::Index episodes_ = 0;
   bool terminates_ = false;
+  double largest_ = 0.0;  // of the features' sizes
 
   // Rows of one group that are added together.
   std::size_t group_ = 0;

@@ -114,6 +114,8 @@ void require_unused(const FitOptions& fit) {
   require_usual("reweight", fit.reweight == usual.reweight);
   require_usual("value.method", fit.value.method == usual.value.method);
   require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
+  require_usual("value.smallest_ridge", fit.value.solve.smallest == usual.value.solve.smallest);
+  require_usual("value.largest_ridge", fit.value.solve.largest == usual.value.solve.largest);
 }
 
 void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions) {
@@ -231,6 +233,8 @@ FittedIteration PredictiveSteps::fit_value(const PredictiveHead& head,
   FittedIterationOptions iteration;
   iteration.discount = task_.options.value.discount;
   iteration.ridge = options.value_ridge;
+  iteration.smallest_ridge = options.smallest_value_ridge;
+  iteration.largest_ridge = options.largest_value_ridge;
   iteration.last = start.last;
   iteration.trace = is_survival(steps.reward) ? kSurvivalTrace : 0.0;
   iteration.caution = task_.acts || ends_well(steps, iteration.discount) ? 0.0 : options.caution;

@@ -175,10 +175,14 @@ Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
     for_each_feature_block(
         *reservoir, inputs.middleCols(begin, steps), model.state,
         [&](Index first, const Ref<const MatrixXd>& features) {
-          // Not a number fails the comparison too.
-          require((features.array().abs() < kLargestState).all(),
+          // Not a number fails the comparison too. Nothing is remembered at the first step.
+          const auto bounded = (features.array().abs() < kLargestState).colwise().all().eval();
+          require(first > 0 || bounded[0],
+                  "the reservoir's state overflows at the first step: input_scaling or "
+                  "bias_scaling is too large");
+          require(bounded.all(),
                   "the reservoir's states grow without bound, within {} steps: its echo state "
-                  "property fails; lower its spectral radius",
+                  "property fails; lower operator_norm or spectral_radius, whichever it has",
                   first + features.cols());
           const Index skip = std::clamp<Index>(options.washout - first, 0, features.cols());
           const Index count = features.cols() - skip;

@@ -90,6 +90,8 @@ void check(int info, const char* routine) {
 
 /// dgesdd with vectors ("S") or without ("N"); u, v are only touched with vectors.
 void gesdd(const char* job, MatrixXd& a, VectorXd& values, MatrixXd& u, MatrixXd& vt) {
+  // LAPACK would print its own words before it gives up.
+  if (!a.allFinite()) throw Error("a singular value decomposition: the matrix is not finite");
   const auto lock = guard();
   const int n = static_cast<int>(a.rows());
   std::vector<int> iwork(static_cast<std::size_t>(8) * n);

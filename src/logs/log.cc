@@ -185,8 +185,8 @@ class Log::Reader {
       if (!ahead_.added) habits.add(surveyed_);
     }
     const std::string path = files_[0].string();
-    require(rows_ >= options_.minimum_rows, "'{}': the log has {} rows, at least {} are needed",
-            path, rows_, options_.minimum_rows);
+    require(rows_ >= options_.minimum_rows, "'{}': the log has {}, at least {} are needed", path,
+            counted(rows_, "row"), options_.minimum_rows);
     require(varies || terminates || !options_.reward_must_vary,
             "'{}': the reward {} is {} in every row: there is nothing to learn from it", path,
             shown(options_.reward), first_reward);

@@ -192,6 +192,8 @@ std::string read_whole_file(const fs::path& path) {
   const std::string shown = in_quotes(path.string());
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  require(!error || status.type() == fs::file_type::not_found, "cannot read {}: {}", shown,
+          error.message());
   require(fs::exists(status), "cannot read {}: there is no such file", shown);
   require(fs::is_regular_file(status), "cannot read {}: it is not a file", shown);
   std::ifstream file(path, std::ios::binary | std::ios::ate);

@@ -32,6 +32,13 @@ void PredictiveOptions::validate() const {
   if (ridge) require_ridge("ridge", *ridge);
   require_ridge("dynamics_ridge", dynamics_ridge);
   if (value_ridge) require_ridge("value_ridge", *value_ridge);
+  require_ridge("smallest_value_ridge", smallest_value_ridge);
+  require_ridge("largest_value_ridge", largest_value_ridge);
+  require(smallest_value_ridge >= 1e-16 && largest_value_ridge <= 1e16 &&
+              smallest_value_ridge <= largest_value_ridge,
+          "smallest_value_ridge = {} and largest_value_ridge = {}: must be in this order, and in "
+          "[1e-16, 1e16]",
+          smallest_value_ridge, largest_value_ridge);
   require_ridge("length_scale", length_scale);
   const auto require_count = [](const char* name, Index value, Index least) {
     require(value >= least && value <= 100'000, "{} = {}: must be in [{}, 100000]", name, value,

@@ -25,8 +25,8 @@ using Eigen::VectorXd;
 namespace {
 
 void require_scaling(const char* name, double value) {
-  require(value >= 0.0 && std::isfinite(value), "{} = {}: must be finite and not negative", name,
-          value);
+  require(value >= 0.0 && value <= kLargestNumber, "{} = {}: must be in [0, {}]", name, value,
+          kLargestNumber);
 }
 
 void require_leak(double leak) {

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "data/chunks.h"
 #include "reservoir/side_by_side.h"
 
@@ -47,10 +48,14 @@ void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
   if (states.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() <= kLargestNumber) return;
   Index j = 0;
   while ((states.col(j).array().abs() <= kLargestNumber).all()) ++j;
+  // Nothing is remembered at the first row.
+  require(first + j > 1,
+          "the reservoir's state overflows at the first row: input_scaling or bias_scaling is too "
+          "large");
   throw Error(
-      fmt::format("the reservoir's state overflows after {} rows: it amplifies what it remembers, "
+      fmt::format("the reservoir's state overflows after {}: it amplifies what it remembers, "
                   "and needs a smaller operator_norm or spectral_radius",
-                  first + j));
+                  counted(first + j, "row")));
 }
 
 /// Whether and by what stretches are driven side by side, along one pass.

@@ -39,6 +39,23 @@ VectorXd row_scale(const Eigen::Ref<const MatrixXd>& predictions) {
   return (1.0 + distance.array() / near).rsqrt();
 }
 
+/// From the smallest up to the largest, which is the last of them.
+std::vector<double> decades(double smallest, double largest) {
+  constexpr double kNearlyOne = 1.0 - 1e-9;
+  std::vector<double> result;
+  for (double ridge = smallest; ridge < kNearlyOne * largest; ridge *= 10.0)
+    result.push_back(ridge);
+  result.push_back(largest);
+  return result;
+}
+
+/// Before anything is known, or where there are too few rows to choose by.
+ValueChoice usual_choice(const FittedIterationOptions& options) {
+  ValueChoice choice;
+  choice.ridge = std::clamp(choice.ridge, options.smallest_ridge, options.largest_ridge);
+  return choice;
+}
+
 /// The regression of targets on (1, u, features of u), and the values of the actions held.
 class ValueRegression {
  public:
@@ -76,8 +93,9 @@ class ValueRegression {
   /// The largest ridge whose error on one half, fitted to the other, is near the least; with
   /// products only if that error is much less with them than without: they grow fastest where
   /// nothing is known.
-  ValueChoice choose(const VectorXd& target, const std::optional<ValueChoice>& last) const {
-    if (steps_.rows() <= block_.cols()) return {};
+  ValueChoice choose(const VectorXd& target, const FittedIterationOptions& options) const {
+    const ValueChoice usual = usual_choice(options);
+    if (steps_.rows() <= block_.cols()) return usual;
     VectorXd cross[2];
     double squares[2] = {0.0, 0.0};
     const double mean = target.mean();
@@ -96,8 +114,8 @@ class ValueRegression {
       double error[2];
     };
     std::vector<Tried> tried;
-    for (const double ridge : kRidges) {
-      if (last && std::abs(std::log10(ridge / last->ridge)) > 1.5) continue;
+    for (const double ridge : decades(options.smallest_ridge, options.largest_ridge)) {
+      if (options.last && std::abs(std::log10(ridge / options.last->ridge)) > 1.5) continue;
       tried.push_back({ridge, {0.0, 0.0}});
     }
     parallel_for(static_cast<int>(tried.size()), 0, [&](int i) {
@@ -120,7 +138,7 @@ class ValueRegression {
         least[products] = std::min(least[products], here.error[products]);
       // Where nothing is left to explain, rounding may say less than nothing.
       least[products] = std::max(least[products], 0.0);
-      chosen[products] = ValueChoice{}.ridge;
+      chosen[products] = usual.ridge;
       for (const Tried& here : tried) {
         if (here.error[products] <= kNearLeast * least[products]) chosen[products] = here.ridge;
       }
@@ -221,7 +239,6 @@ class ValueRegression {
     return values;
   }
 
-  static constexpr double kRidges[] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0};
   static constexpr double kNearLeast = 1.01;
   static constexpr double kLess = 0.98;
   static constexpr double kPlain = 1e-3;  // of the ridge: what u and its products have
@@ -303,7 +320,7 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
   ValueRegression regression(steps, head, options.caution);
   FittedIteration result;
   ValueChoice& choice = result.choice;
-  choice = options.last.value_or(ValueChoice{});
+  choice = options.last.value_or(usual_choice(options));
   if (options.ridge) choice.ridge = *options.ridge;
   regression.set(choice);
   VectorXd& value = result.next_value;
@@ -335,7 +352,7 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
     if (go_on && !go_on()) break;
     const VectorXd before = value;
     if (sweep == 1) {
-      const ValueChoice used = std::exchange(choice, regression.choose(target(), options.last));
+      const ValueChoice used = std::exchange(choice, regression.choose(target(), options));
       if (options.ridge) choice.ridge = *options.ridge;
       if (choice.ridge != used.ridge || choice.products != used.products) regression.set(choice);
     }

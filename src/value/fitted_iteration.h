@@ -51,6 +51,8 @@ struct FittedIterationOptions {
   /// Not given: the largest whose cross-validated error is within a hundredth of the least, chosen
   /// after the first search.
   std::optional<double> ridge = std::nullopt;
+  double smallest_ridge = 1e-5;  ///< of those to choose from, which are decades apart
+  double largest_ridge = 10.0;
   /// What was chosen before, from like data: only that ridge and its neighbours are tried.
   std::optional<ValueChoice> last = std::nullopt;
   /// λ of λ-returns in [0, 1]: how much of the target is what happened next instead of what the

@@ -8,6 +8,7 @@
 #include <waggle/error.h>
 
 #include "core/check.h"
+#include "core/text.h"
 #include "files/json.h"
 #include "logs/csv.h"
 #include "reading.h"
@@ -91,7 +92,7 @@ DataFile read_listed(const ordered_json& entry, const std::filesystem::path& fol
   DataFile file = read_csv(folder / relative, only);
   const ordered_json& rows = member_of(entry, "rows");
   require(!rows.is_number_unsigned() || rows == file.rows, "'{}' has {} where {} were written",
-          relative.string(), counted(file.rows, "row"), rows.dump());
+          relative.string(), counted(static_cast<std::int64_t>(file.rows), "row"), rows.dump());
   return file;
 }
 

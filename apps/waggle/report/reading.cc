@@ -18,8 +18,4 @@ std::string text_in(const ordered_json& object, const std::string& key) {
   return member.is_string() ? member.get<std::string>() : "";
 }
 
-std::string counted(std::size_t count, const std::string& thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 }  // namespace waggle::app

@@ -14,7 +14,4 @@ const nlohmann::ordered_json& member_of(const nlohmann::ordered_json& object,
 /// It as text; empty if it is none.
 std::string text_in(const nlohmann::ordered_json& object, const std::string& key);
 
-/// "1 row", "2 rows".
-std::string counted(std::size_t count, const std::string& thing);
-
 }  // namespace waggle::app

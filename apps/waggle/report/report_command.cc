@@ -13,6 +13,7 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
+#include "core/text.h"
 #include "data_files.h"
 #include "files/atomic_file.h"
 #include "files/json.h"
@@ -146,8 +147,9 @@ std::string summary(const Document& document) {
   for (const ShownResults& results : document.results) {
     for (const auto& [path, file] : results.files) ++(file.missing.empty() ? files : missing);
   }
-  std::string text = fmt::format("{} with {} of data", counted(document.results.size(), "result"),
-                                 counted(files, "file"));
+  std::string text =
+      fmt::format("{} with {} of data", counted(std::ssize(document.results), "result"),
+                  counted(files, "file"));
   if (missing == 0) return text;
   return text + fmt::format(" ({} missing, with the reason in {} place)", missing,
                             missing == 1 ? "its" : "their");
