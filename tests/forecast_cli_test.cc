@@ -133,7 +133,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused(forecast + "--ridge 1e999", "ridge", "number");
   expect_refused(forecast + "--leak=nan", "leak = nan");
   expect_refused(forecast + "--activation gelu", "gelu", "tanh");
-  expect_refused(forecast + "--operator-norm 1 --spectral-radius 1", "not both");
+  expect_refused(forecast + "--operator-norm 1 --spectral-radius 1", "give one of them");
   expect_refused(forecast + "--activation identity --spectral-radius 90", "without bound");
   expect_refused(forecast + "--out /proc/nowhere", "/proc/nowhere");
   expect_refused("forecast " + write("n.csv", "x\n1\nnan\n") + " --column x", "line 3", "nan");

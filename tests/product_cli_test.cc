@@ -122,6 +122,19 @@ TEST_F(ProductCli, DiscreteActionsAnswerWithTheirLabels) {
   expect_refused("evaluate " + model + " bee-world", "does not fit", "'gain'", "'nectar'");
 }
 
+TEST_F(ProductCli, SaysHowFarItLooksAndWhichRowsItLeavesOut) {
+  done("simulate bee-world --steps 300 --seed 1 -o " + path("log.csv"));
+  const std::string learn = "learn " + path("log.csv") +
+                            " --reward nectar --action move --preset direct --units 10 -o " +
+                            path("m") + " ";
+  expect_parts(done(learn), {"discount γ", "0.98: looks about 50 steps ahead", "270 rows, ",
+                             "30 rows: the first 30 of each episode (washout)"});
+  expect_parts(done(learn + "--gamma 0"), {"0: looks about 1 step ahead"});
+  const std::string all = done(learn + "--washout 0");
+  expect_parts(all, {"300 rows, "});
+  EXPECT_EQ(all.find("left out"), std::string::npos) << all;
+}
+
 TEST_F(ProductCli, AnEpisodeIsWorthTheSameAfterAnother) {
   // Two episodes of the same rows: a walk that takes the memory of the first into the second would
   // give its rows other values.

@@ -135,9 +135,12 @@ struct ExperimentCommand {
   }
 };
 
-std::string seeds_help(const ReproduceOptions& options) {
-  return fmt::format("how many seeds to run. Not given: {} of {}, which are slow",
-                     options.slow_seeds, in_words(experiment_names(&Experiment::slow), "and"));
+/// `experiments` are those the command takes.
+std::string seeds_help(const ReproduceOptions& options, std::vector<std::string> experiments) {
+  std::erase_if(experiments, [](const std::string& name) { return !find_experiment(name)->slow; });
+  return fmt::format("how many seeds to run. Not given: {} of {}, which {} slow",
+                     options.slow_seeds, in_words(experiments, "and"),
+                     experiments.size() == 1 ? "is" : "are");
 }
 
 void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
@@ -153,7 +156,7 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
                                "(see experiments/*.toml); of control not given: standard",
                                in_words(experiment_names(&Experiment::has_learners), "and")))
       ->capture_default_str();
-  shared.add_options(*command, seeds_help(shared.options));
+  shared.add_options(*command, seeds_help(shared.options, experiment_names()));
   command->footer(
       "Example:\n  waggle reproduce all --out out\n"
       "  waggle reproduce bee-world --learner iterated --seeds 20 --out out");
@@ -175,7 +178,7 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
       "compare", "Compare all learners on one problem, with the same data budget");
   const std::vector<std::string> names = experiment_names(&Experiment::has_learners);
   command->add_option("experiment", shared.options.experiment, in_words(names, "or"))->required();
-  shared.add_options(*command, seeds_help(shared.options));
+  shared.add_options(*command, seeds_help(shared.options, names));
   command->footer(
       "Example:\n  waggle compare bee-world --seeds 10\n"
       "  waggle compare control --problem tiger,tanks --seeds 2");

@@ -16,8 +16,8 @@
 /// how unlike that a situation is is told and may hand over to another policy, and its errors and
 /// forecasts are watched.
 ///
-///     percept ──InputGuard──▶ held percept ──▶ controller ──novelty──▶ its action, or the
-///     fallback's
+///     percept ──InputGuard──▶ held percept ──▶ controller ──novelty──▶ its action,
+///                                                   │                  or the fallback's
 ///                                                   └────ErrorWatch──▶ alarm
 namespace waggle {
 

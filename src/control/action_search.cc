@@ -15,9 +15,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr int kCoordinateRounds = 3;  // sweeps over all coordinates of a vector action
-constexpr Index kOthers = 24;         // actions that a pessimist considers beside the best
-
 Controller validated(Controller controller) {
   controller.validate();
   return controller;

@@ -12,6 +12,9 @@
 
 namespace waggle {
 
+constexpr int kCoordinateRounds = 3;  ///< sweeps over all coordinates of a vector action
+constexpr Eigen::Index kOthers = 24;  ///< actions that a pessimist considers beside the best
+
 /// Throws Error if an entry of the percept that is read is not finite, since it would live on in
 /// the state and make every later action arbitrary, or if the observation has another size.
 void require_percept(const InputLayout& layout, const Percept& percept);

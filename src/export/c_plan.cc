@@ -176,7 +176,7 @@ Index CPlan::network_multiply_adds() const {
   const Index actions = layout.action_size;
   const Index tries = 1 + (sampled ? model.controller.candidates() : 0) + (exact ? 1 : 0) +
                       guard_tries() + held_back_tries();
-  const Index searches = exact ? (sampled ? 3 * actions : 1) : 0;
+  const Index searches = exact ? (sampled ? kCoordinateRounds * actions : 1) : 0;
   return tries * units * (try_unit + actions) +
          searches * units * (actions - 1 + 4 + (leaky ? 1 : 0)) + novelty;
 }
@@ -211,7 +211,7 @@ Index CPlan::predictive_multiply_adds() const {
       (discrete ? layout.choices : 1 + (sampled ? model.controller.candidates() : 0)) +
       guard_tries() + held_back_tries();
   if (novel()) count += 3 * predictive->heads().back().features();
-  const Index searches = exact ? (sampled ? 3 * channels : 1) : 0;
+  const Index searches = exact ? (sampled ? kCoordinateRounds * channels : 1) : 0;
   return count + tries * try_all + searches * search_all;
 }
 

@@ -8,6 +8,8 @@
 #include <waggle/export.h>
 #include <waggle/predictive.h>
 
+#include "control/action_search.h"
+
 namespace waggle {
 
 /// What kind of C a model's controller becomes, and what it takes.
@@ -39,7 +41,7 @@ struct CPlan {
   /// Whether an action counts for less where little is known of it.
   bool held_back() const { return model.controller.pessimism.any(); }
   /// Actions that are tried in place of the best then, beside choices, …
-  static constexpr Eigen::Index others() { return 24; }
+  static constexpr Eigen::Index others() { return kOthers; }
   /// … which are drawn, where they are not of one number between two bounds.
   bool draws_others() const {
     return !discrete && (layout.action_size > 1 || !model.controller.actions.is_bounded());

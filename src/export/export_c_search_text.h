@@ -1,5 +1,7 @@
 #pragma once
 
+#include "control/action_search.h"
+
 /// The C that looks for the best action, whatever it is worth: it needs @_try, the value of one,
 /// and
 /// @_search, the best along one number of it. @ stands for the controller's name.
@@ -178,6 +180,7 @@ static @_real @_sample(const @_state *s, @_draws *draws, @_real *action) {
 }
 )";
 
+static_assert(kCoordinateRounds == 3, "the text below says so");
 constexpr const char* kCoordinates = R"(
 /* maximises along one number of the action after the other, until none improves */
 static @_real @_improve(@_state *s, @_real *action, @_real value) {

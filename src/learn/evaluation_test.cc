@@ -54,6 +54,17 @@ TEST(EvaluateOnLog, JudgesTheRowsAfterTheWashoutByTheirBellmanErrors) {
   }
 }
 
+TEST(EvaluateOnLog, ValuesThatNoRewardCanGiveAreSaid) {
+  const Flights flights;
+  Learnt learnt = flights.learn(0);
+  TrajectoryChunks log(flights.second, 70);
+  EXPECT_TRUE(evaluate_on_log(learnt, log).warnings.empty());
+  learnt.controller.weights *= 100.0;
+  const LogEvaluation result = evaluate_on_log(learnt, log);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_NE(result.warnings[0].find("but rewards from"), std::string::npos) << result.warnings[0];
+}
+
 TEST(EvaluateOnLog, DoesNotDependOnTheUnitOfTheReward) {
   const Flights flights;
   const double unit = 1e-170;  // its square is 0

@@ -122,9 +122,11 @@ void ReservoirOptions::validate() const {
   require_scaling("bias_scaling", bias_scaling);
   require(!orthogonal || density == 1.0, "density = {}: an orthogonal matrix is dense", density);
   require(density > 0.0 && density <= 1.0, "density = {}: must be in (0, 1]", density);
-  require(!(operator_norm && spectral_radius),
-          "operator_norm = {} and spectral_radius = {}: give one of them, not both",
-          operator_norm.value_or(0.0), spectral_radius.value_or(0.0));
+  require(
+      !(operator_norm && spectral_radius),
+      "operator_norm = {} and spectral_radius = {}: give one of them, and none (std::nullopt) for "
+      "the other",
+      operator_norm.value_or(0.0), spectral_radius.value_or(0.0));
   if (operator_norm) require_scaling("operator_norm", *operator_norm);
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }

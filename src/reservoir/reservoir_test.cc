@@ -252,7 +252,7 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
   expect_error([&] { with([](auto& o) { o.leak = kNan; }); }, "leak = nan");
   expect_error([&] { with([](auto& o) { o.density = 1.5; }); }, "density = 1.5");
   expect_error([&] { with([](auto& o) { o.input_scaling = -1.0; }); }, "input_scaling = -1");
-  expect_error([&] { with([](auto& o) { o.spectral_radius = 1.0; }); }, "not both");
+  expect_error([&] { with([](auto& o) { o.spectral_radius = 1.0; }); }, "give one of them");
   expect_error([&] { with([](auto& o) { o.operator_norm = kNan; }); }, "operator_norm = nan");
   expect_error([&] { with([](auto& o) { o.recurrent_scaling = 0.0; }); }, "operator_norm = 1",
                "cannot be scaled");
