@@ -126,7 +126,11 @@ def described(text: str) -> str:
 def python_reference() -> str:
     """Everything public, from its docstring."""
     parts = ["<h1>Python reference</h1>"]
-    modules = [("waggle", None), ("waggle.environments", ["Environment", "describe", "names"]), ("waggle.distributed", None)]
+    modules = [
+        ("waggle", None),
+        ("waggle.environments", ["Environment", "describe", "names"]),
+        ("waggle.distributed", None),
+    ]
     for module_name, names in modules:
         module = importlib.import_module(module_name)
         parts.append(f"<h2><code>{module_name}</code></h2>{described(module.__doc__)}")

@@ -145,6 +145,16 @@ TEST_F(ActCli, ActTakesLabelsAsTheLogHadThem) {
   const std::string marked =
       run("act --format csv " + model + " <" + write("csv", "\xEF\xBB\xBFsound,r\nright,1\n")).out;
   EXPECT_NE(marked.find(answers[0]["value"].dump()), std::string::npos) << marked;
+  // A number that cannot be is a reading all the same, and nothing is no name.
+  for (const char* first : {"nan,1,0", ",1,0", ""}) {
+    const std::string said =
+        run("act --format csv " + model + " <" + write("csv", std::string(first) + "\n0.5,1,0\n"))
+            .out;
+    const std::size_t last = said.rfind('\n', said.size() - 2);
+    EXPECT_NE(said.substr(last + 1).find_first_of("0123456789-"), std::string::npos) << said;
+    EXPECT_EQ(said.find("send them again"), std::string::npos) << first << "\n" << said;
+    EXPECT_FALSE(said.substr(last + 1).starts_with("error")) << said;
+  }
   expect_parts(done("evaluate " + model + " " + path("labels.csv")), {"60 rows", "58 judged"});
 }
 

@@ -178,7 +178,10 @@ TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
   expect_refused("play --port 4294967376", "--port: 4294967376 does not fit");
   expect_refused("forecast s.csv --column x --horizon " + huge, "--horizon");
   expect_refused("forecast s.csv --column x --test-fraction 0,3", "--test-fraction", "0.3");
+  expect_refused("diagnose --json=maybe", "--json: 'maybe' must be true or false");
   // From a file too.
+  expect_refused("reproduce --config " + write("t.toml", "threads = 99999999999\n"), "t.toml",
+                 "99999999999 does not fit");
   expect_refused("simulate bee-world --config " + write("a.toml", "steps = " + huge + "\n") + out,
                  "a.toml", "line 1");
   expect_refused(
@@ -196,6 +199,10 @@ TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
 TEST_F(UsageCli, ALogTheDiskCannotHoldIsRefused) {
   expect_refused("simulate bee-world --steps 1000000000000000 -o " + path("x.csv"), "x.csv",
                  "would have about 39", "GB, and there is room for");
+  const std::string here = "cd " + directory_.string() +
+                           " && " WAGGLE_COMMAND
+                           " simulate bee-world --steps 1000000000000000 -o x.csv 2>err";
+  EXPECT_EQ(WEXITSTATUS(std::system(here.c_str())), 2);
   EXPECT_FALSE(fs::exists(path("x.csv")));
   expect_parts(said_to_terminal("simulate bee-world --steps 50000 -o " + path("x.csv"), "xterm"),
                {"x.csv' will have about 2.0 MB"});

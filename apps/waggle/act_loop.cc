@@ -86,7 +86,8 @@ std::string ActLoop::answer_csv(const std::string& line) {
       return "terminated";
     }
     if (header_may_come_) {
-      if (parse_number(cells.front()).kind != Table::Cell::Kind::number) {
+      const Table::Cell first = parse_number(cells.front());
+      if (first.kind == Table::Cell::Kind::text && !is_nothing(cells.front())) {
         // Until it is understood, nobody knows in which order the numbers come.
         header_is_due_ = true;
         const std::string names = header(cells);

@@ -105,7 +105,7 @@ Diagnosis diagnose(const ReservoirOptions& options, Index inputs,
                    const MemoryCapacityOptions& probe) {
   // Drawing it takes its time, too: what memory cannot hold afterwards is refused before.
   const NetworkSize size = network_size(options, inputs, 1);
-  const Index delays = probe.delays > 0 ? probe.delays : 2 * size.own;
+  const Index delays = probe.delays > 0 ? probe.delays : 2 * size.features();
   require_memory(
       size.bytes + LeastSquares::bytes(size.features(), delays * inputs),
       fmt::format("measuring the memory of {} units up to a delay of {}", size.own, delays));

@@ -126,7 +126,8 @@ ordered_json to_json(const ForecastRun& run, const Series& series, const std::st
   json["fit"] = {{"features", run.diagnostics.features},
                  {"rank", run.diagnostics.rank},
                  {"samples", run.diagnostics.samples},
-                 {"relative_ridge", run.diagnostics.relative_ridge}};
+                 {"relative_ridge", run.diagnostics.relative_ridge},
+                 {"ridge_at_end_of_range", run.diagnostics.ridge_edge() != RidgeEdge::none}};
   for (const ForecastModel& model : run.models) {
     ordered_json entry = {{"name", model.name}};
     if (model.score) entry["score"] = to_json(*model.score);

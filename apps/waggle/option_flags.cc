@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "files/atomic_file.h"
 #include "options/settle.h"
+#include "usage.h"
 
 namespace waggle::app {
 
@@ -318,7 +319,7 @@ void ConfigFile::hand_over(CLI::Option& option, const std::string& key,
     option.add_result(std::move(texts));
     option.run_callback();
   } catch (const CLI::ParseError& error) {
-    throw wrong(error.what());
+    throw wrong(by_its_range(error.what()));
   }
 }
 

@@ -121,7 +121,8 @@ void announce_size(const std::filesystem::path& out, Index steps, double row) {
                        : fmt::format("{:.1f} GB", count / 1e9);
   };
   // Where a link leads is where the room is needed.
-  const std::filesystem::path file = std::filesystem::weakly_canonical(out, none);
+  const std::filesystem::path file =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(out, none), none);
   const std::filesystem::space_info space = std::filesystem::space(file.parent_path(), none);
   require(none || bytes <= static_cast<double>(space.available),
           "--steps {}: '{}' would have about {}, and there is room for {}", steps, out.string(),
@@ -224,7 +225,8 @@ void SimulateCommand::run() {
 
   Simulation simulation(*built_in.environment, seed, episode_steps.value_or(0));
   const bool episodes = built_in.episodic || episode_steps.value_or(0) > 0;
-  announce_size(out, steps, row_bytes(simulation.spec(), first_rows(built_in, seed), episodes));
+  const Trajectory sample = first_rows(make_built_in(environment, given), seed);
+  announce_size(out, steps, row_bytes(simulation.spec(), sample, episodes));
   LogWriter writer(out, simulation.spec(), episodes);
   heed_interrupts();
   Index done = 0;

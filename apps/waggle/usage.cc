@@ -63,16 +63,6 @@ std::string misplaced_option(const CLI::App& app, const CLI::App& command) {
   return {};
 }
 
-/// "Could not convert: --threads = 99999999999": a whole number by its looks, but not for an int.
-std::string by_its_range(const std::string& fault) {
-  constexpr std::string_view kStart = "Could not convert: ";
-  const std::size_t equals = fault.find(" = ");
-  if (!fault.starts_with(kStart) || equals == std::string::npos) return fault;
-  return fmt::format("{}: {} does not fit, must be a whole number in [{}, {}]",
-                     fault.substr(kStart.size(), equals - kStart.size()), fault.substr(equals + 3),
-                     std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
-}
-
 /// Parser messages may run over several lines; a message here is one.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -97,6 +87,19 @@ std::string by_name_typed(std::string fault, const CLI::App& command,
 }
 
 }  // namespace
+
+std::string by_its_range(const std::string& fault) {
+  constexpr std::string_view kStart = "Could not convert: ";
+  const std::size_t equals = fault.find(" = ");
+  if (!fault.starts_with(kStart) || equals == std::string::npos) return fault;
+  const std::string name = fault.substr(kStart.size(), equals - kStart.size());
+  const std::string value = fault.substr(equals + 3);
+  if (value.find_first_not_of("-0123456789") != std::string::npos) {
+    return fmt::format("{}: {} must be true or false", name, shown(value));
+  }
+  return fmt::format("{}: {} does not fit, must be a whole number in [{}, {}]", name, value,
+                     std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+}
 
 void add_help(CLI::App& app) {
   CLI::App* command = app.add_subcommand("help", "Print the help of a command, or of all of them");

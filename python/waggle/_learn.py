@@ -38,7 +38,8 @@ def _search(tune: Any, options: dict[str, Any], preset: str) -> dict[str, Any] |
     for value in options.values():
         if isinstance(value, dict):
             given |= set(value)
-    if preset != "predictive" or "choose" in given:
+    kind_given = any(name.startswith("predictive_") for name in given)
+    if preset != "predictive" or "choose" in given or kind_given:
         given.add("predictive")
     fixed = how.get("fixed", [])
     if isinstance(fixed, (list, tuple)):  # anything else is refused by name

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <waggle/pendulum.h>
 #include <waggle/greedy_policy.h>
+#include <waggle/pendulum.h>
 #include <waggle/rollout.h>
 #include <waggle/tanks.h>
 

@@ -27,9 +27,7 @@ constexpr Index kDirections = 256;
 
 }  // namespace
 
-double deviation_bytes(Index features) {
-  return matrix_bytes(7.0, static_cast<double>(features));
-}
+double deviation_bytes(Index features) { return matrix_bytes(7.0, static_cast<double>(features)); }
 
 DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
     : model_(model),
@@ -38,7 +36,8 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
       rows_(model.controller),
       greedy_(model.controller) {
   const Index n = model.controller.reservoir->features();
-  require_memory(deviation_bytes(n), fmt::format("the standard error of a value over {} features", n));
+  require_memory(deviation_bytes(n),
+                 fmt::format("the standard error of a value over {} features", n));
   if (known) {
     system_ = known->system();
     gram_ = known->gram();

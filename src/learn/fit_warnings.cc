@@ -10,19 +10,22 @@ namespace waggle {
 
 namespace {
 
+constexpr Eigen::Index kFewest =
+    512;  // rows by which the ridge of a value on predictive states is chosen
+
 /// Where in its range λ was chosen, if it was.
 RidgeEdge ridge_edge(const Model& model) {
-  if (!model.options.predictive) {
-    const bool chosen = model.options.value.solve.choose();
-    return chosen ? model.diagnostics.ridge_edge() : RidgeEdge::none;
+  const FitDiagnostics& fit = model.diagnostics;
+  if (model.controller.predictive() == nullptr) {
+    return model.options.value.solve.choose() ? fit.ridge_edge() : RidgeEdge::none;
   }
   const PredictiveOptions& options = *model.options.predictive;
   const double smallest = options.smallest_value_ridge, largest = options.largest_value_ridge;
-  if (options.value_ridge || smallest == largest) return RidgeEdge::none;
-  const double ridge = model.diagnostics.ridge;
-  return ridge == smallest  ? RidgeEdge::smallest
-         : ridge == largest ? RidgeEdge::largest
-                            : RidgeEdge::none;
+  const bool chosen = !options.value_ridge && fit.samples > kFewest && options.sweeps > 1;
+  if (!chosen || smallest == largest) return RidgeEdge::none;
+  return fit.ridge == smallest  ? RidgeEdge::smallest
+         : fit.ridge == largest ? RidgeEdge::largest
+                                : RidgeEdge::none;
 }
 
 }  // namespace
@@ -44,7 +47,8 @@ void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model
   }
   const RidgeEdge edge = ridge_edge(model);
   if (edge != RidgeEdge::none) {
-    warnings.push_back(ridge_edge_text(edge, model.options.predictive ? "value_ridge" : "ridge"));
+    warnings.push_back(
+        ridge_edge_text(edge, model.controller.predictive() != nullptr ? "value_ridge" : "ridge"));
   }
   if (model.singular) {
     warnings.emplace_back("LSTD's system was singular: its minimum-norm solution was taken");

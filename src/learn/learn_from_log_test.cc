@@ -108,8 +108,15 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
   refuse("value.method",
          [](FitOptions& options) { options.value.method = Method::bellman_residual; });
   refuse("value.ridge", [](FitOptions& options) { options.value.solve.ridge = 1e-3; });
-  refuse("value.smallest_ridge", [](FitOptions& options) { options.value.solve.smallest = 1e-9; });
-  refuse("value.largest_ridge", [](FitOptions& options) { options.value.solve.largest = 1e-3; });
+  // Where another kind of value is tried, its range counts.
+  refuse("value.smallest_ridge", [](FitOptions& options) {
+    options.choose = false;
+    options.value.solve.smallest = 1e-9;
+  });
+  refuse("value.largest_ridge", [](FitOptions& options) {
+    options.choose = false;
+    options.value.solve.largest = 1e-3;
+  });
 }
 
 TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {

@@ -68,7 +68,7 @@ class Learner {
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
     if (predictive()) {
-      require_unused(options.fit);
+      require_unused(options.fit, !collect && options.fit.choose);
       fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
     } else if (!with.reservoir && !needs_input_bound()) {
       draw();

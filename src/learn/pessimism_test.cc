@@ -93,7 +93,8 @@ TEST(Pessimism, TakesTheActionOfTheGreatestValueLessStandardErrors) {
 /// in of which little is known.
 TEST(Pessimism, LooksForNothingBeyondTheBounds) {
   for (const double side : {-1.0, 1.0}) {
-    // Features are relu(s − 0.9) and a hat of relu(0.4 − s), relu(0.5 − s), relu(0.6 − s), s = side a.
+    // Features are relu(s − 0.9) and a hat of relu(0.4 − s), relu(0.5 − s), relu(0.6 − s), s = side
+    // a.
     const MatrixXd input = side * Eigen::Vector4d(1.0, -1.0, -1.0, -1.0);
     const Eigen::Vector4d bias(-0.9, 0.4, 0.5, 0.6);
     const auto network =

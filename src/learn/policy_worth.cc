@@ -318,9 +318,11 @@ PolicyWorth WorthEstimate::solve() {
   }
   if (!(largest_ <= kLargestFeature)) {
     result.unknown = fmt::format(
-        "it has numbers so far from what was learnt from that features are as large as {:.1g}: "
-        "correct them, or leave their rows out",
-        largest_);
+        "it has numbers so far from what was learnt from that {}: correct them, or leave their "
+        "rows "
+        "out",
+        std::isnan(largest_) ? std::string("features are no numbers")
+                             : fmt::format("features are as large as {:.1g}", largest_));
     return result;
   }
   estimate(result);

@@ -101,7 +101,7 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Index predictio
   return features;
 }
 
-void require_unused(const FitOptions& fit) {
+void require_unused(const FitOptions& fit, bool chooses) {
   const FitOptions usual;
   const auto require_usual = [](const char* name, bool is_usual) {
     require(is_usual,
@@ -114,6 +114,7 @@ void require_unused(const FitOptions& fit) {
   require_usual("reweight", fit.reweight == usual.reweight);
   require_usual("value.method", fit.value.method == usual.value.method);
   require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
+  if (chooses) return;  // they count for the value that is tried beside it
   require_usual("value.smallest_ridge", fit.value.solve.smallest == usual.value.solve.smallest);
   require_usual("value.largest_ridge", fit.value.solve.largest == usual.value.solve.largest);
 }

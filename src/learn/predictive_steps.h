@@ -35,7 +35,7 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index pr
 
 /// What counts only for a value on the memory itself is not to be changed in vain. Throws Error,
 /// naming it.
-void require_unused(const FitOptions& fit);
+void require_unused(const FitOptions& fit, bool chooses);
 
 /// Names what is seen, in the order of the inputs, then the reward if it is predicted but not seen.
 void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions);

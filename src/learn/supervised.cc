@@ -178,8 +178,8 @@ Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
           // Not a number fails the comparison too. Nothing is remembered at the first step.
           const auto bounded = (features.array().abs() < kLargestState).colwise().all().eval();
           require(first > 0 || bounded[0],
-                  "the reservoir's state overflows at the first step: input_scaling or "
-                  "bias_scaling is too large");
+                  "the reservoir's state overflows at the first step: input_scaling, "
+                  "bias_scaling or the input is too large");
           require(bounded.all(),
                   "the reservoir's states grow without bound, within {} steps: its echo state "
                   "property fails; lower operator_norm or spectral_radius, whichever it has",

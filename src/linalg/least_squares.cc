@@ -88,8 +88,7 @@ double LeastSquares::bytes(Index features, Index targets) {
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
-  require_memory(bytes(features, targets),
-                 fmt::format("least squares over {} features", features));
+  require_memory(bytes(features, targets), fmt::format("least squares over {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }
 

@@ -50,8 +50,8 @@ void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
   while ((states.col(j).array().abs() <= kLargestNumber).all()) ++j;
   // Nothing is remembered at the first row.
   require(first + j > 1,
-          "the reservoir's state overflows at the first row: input_scaling or bias_scaling is too "
-          "large");
+          "the reservoir's state overflows at the first row: input_scaling, bias_scaling or the "
+          "input is too large");
   throw Error(
       fmt::format("the reservoir's state overflows after {}: it amplifies what it remembers, "
                   "and needs a smaller operator_norm or spectral_radius",

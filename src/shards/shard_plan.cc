@@ -90,7 +90,7 @@ void fill_in(ShardPlan& plan, const FitOptions& fit, Index rows) {
 
 void require_summable(const LogOptions& reading, const FitOptions& fit, const ShardCuts& cuts) {
   if (fit.predictive) {
-    require_unused(fit);
+    require_unused(fit, fit.choose);
   } else {
     require(fit.value.method == Method::lstd,
             "value.method = bellman_residual: parts are added up for lstd alone");

@@ -2,6 +2,7 @@
 #include <waggle/shards.h>
 
 #include "prediction/prediction_fit.h"
+#include "reservoir/network_size.h"
 #include "value/equations.h"
 
 namespace waggle {
@@ -31,11 +32,10 @@ std::size_t predictive_bytes(const ShardPlan& plan, bool first) {
 std::size_t statistics_bytes(const ShardPlan& plan, bool first) {
   if (plan.fit.predictive) return predictive_bytes(plan, first);
   const Index inputs = InputLayout::of(plan.environment).size();
-  const EchoStateNetwork network(plan.fit.reservoir, inputs, plan.fit.members);
+  const NetworkSize size = network_size(plan.fit.reservoir, inputs, plan.fit.members);
   const bool averaged = plan.fit.value.average_members;
-  const Index members = averaged ? network.members() : 1;
-  const Index own = averaged ? network.member_units() : network.features();
-  const auto n = static_cast<std::size_t>(own + network.features() - members * own);
+  const Index members = averaged ? size.members : 1;
+  const auto n = static_cast<std::size_t>(averaged ? size.own + size.shared : size.features());
   const bool choose = first && plan.fit.value.solve.choose();
   const auto systems = static_cast<std::size_t>(choose ? kFolds : 1);
   return static_cast<std::size_t>(members) * 8 *

@@ -115,7 +115,11 @@ class ValueRegression {
     };
     std::vector<Tried> tried;
     for (const double ridge : decades(options.smallest_ridge, options.largest_ridge)) {
-      if (options.last && std::abs(std::log10(ridge / options.last->ridge)) > 1.5) continue;
+      if (options.last) {
+        const double last =
+            std::clamp(options.last->ridge, options.smallest_ridge, options.largest_ridge);
+        if (std::abs(std::log10(ridge / last)) > 1.5) continue;
+      }
       tried.push_back({ridge, {0.0, 0.0}});
     }
     parallel_for(static_cast<int>(tried.size()), 0, [&](int i) {

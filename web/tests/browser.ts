@@ -66,6 +66,12 @@ export function look(canvas: HTMLCanvasElement): {colours: number; corner: numbe
   return {colours: seen.size, corner: [...data.slice(0, 3)]};
 }
 
+/** What a page is looked at in. Colours have nothing to do with widths, so two of the four will do. */
+export const looks = [
+  {theme: 'light', device: 'desk', viewport: {width: 1280, height: 1000}, suffix: ''},
+  {theme: 'dark', device: 'phone', viewport: {width: 390, height: 844}, suffix: '-phone-dark'},
+] as const;
+
 /** Where to keep a picture: for the docs where PICTURES says so, else beside the build. */
 function kept(file: string): string {
   const folder = process.env.PICTURES ?? join(dirname(program), '..', 'screenshots');

@@ -8,7 +8,7 @@ import {join} from 'node:path';
 import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
-import {launch, open, picture} from './browser';
+import {launch, looks, open, picture} from './browser';
 import {colours, text, url} from './playground';
 import {must} from './waggle';
 
@@ -160,7 +160,7 @@ describe('bad input', () => {
   test.each([
     ['an empty file', 'empty.csv', '', /'empty\.csv': the file is empty/],
     ['a header alone', 'header.csv', 'reward,action\n', /'header\.csv': the log is empty: it has no rows/],
-    ['one row', 'one.csv', 'reward,action\n1,2\n', /'one\.csv': the log has 1 rows, at least \d+ are needed/],
+    ['one row', 'one.csv', 'reward,action\n1,2\n', /'one\.csv': the log has 1 row, at least \d+ are needed/],
     ['no text', 'photo.png', png, /'photo\.csv': this is no text/],
     ['no header', 'numbers.csv', '1,2\n3,4\n', /must be a header of column names/],
     ['text for a reward', 'text.csv', 'reward,action\n1,2\nmuch,3\n', /'text\.csv', row 2 \(line 3\), column 'reward': 'much' is not a number/],
@@ -195,17 +195,15 @@ describe('bad input', () => {
 });
 
 describe('how it looks', () => {
-  test.each(['light', 'dark'] as const)('%s, on a desk and on a phone', async (theme) => {
-    for (const [device, viewport] of [['desk', {width: 1280, height: 1000}], ['phone', {width: 390, height: 844}]] as const) {
-      const {page, complaints} = await open(browser, address, {theme, ...viewport});
-      await page.click('#log-sample');
-      await phase(page, 'Learnt');
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
-      await picture(page, `playground-log${device === 'phone' ? '-phone' : ''}${theme === 'dark' ? '-dark' : ''}`);
-      expect(complaints).toEqual([]);
-      await page.close();
-    }
+  test.each(looks)('$theme, on a $device', async ({theme, viewport, suffix}) => {
+    const {page, complaints} = await open(browser, address, {theme, ...viewport});
+    await page.click('#log-sample');
+    await phase(page, 'Learnt');
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
+    await picture(page, `playground-log${suffix}`);
+    expect(complaints).toEqual([]);
+    await page.close();
   });
 
   test('every control is in reach of the keyboard', async () => {

@@ -7,7 +7,7 @@ import type {Browser} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {defaults, readSettings, writeSettings} from '../playground/settings';
-import {launch, open, picture} from './browser';
+import {launch, looks, open, picture} from './browser';
 import {colours, file, flown, number, numbers, text, url} from './playground';
 
 let browser: Browser;
@@ -209,18 +209,16 @@ describe('a visitor', () => {
 });
 
 describe('how it looks', () => {
-  test.each(['light', 'dark'] as const)('%s, on a desk and on a phone', async (colorScheme) => {
-    for (const [device, viewport] of [['desk', {width: 1280, height: 1000}], ['phone', {width: 390, height: 844}]] as const) {
-      const {page, complaints} = await open(browser, url, {theme: colorScheme, ...viewport});
-      await flown(page, 'greedy', 230);
-      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-      expect(ground).toBe(colorScheme === 'dark' ? 'rgb(22, 22, 26)' : 'rgb(246, 245, 241)');
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
-      await picture(page, `playground${device === 'phone' ? '-phone' : ''}${colorScheme === 'dark' ? '-dark' : ''}`);
-      expect(complaints).toEqual([]);
-      await page.close();
-    }
+  test.each(looks)('$theme, on a $device', async ({theme, viewport, suffix}) => {
+    const {page, complaints} = await open(browser, url, {theme, ...viewport});
+    await flown(page, 'greedy', 230);
+    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(ground).toBe(theme === 'dark' ? 'rgb(22, 22, 26)' : 'rgb(246, 245, 241)');
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
+    await picture(page, `playground${suffix}`);
+    expect(complaints).toEqual([]);
+    await page.close();
   });
 
   test('the theme can be chosen', async () => {

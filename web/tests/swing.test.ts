@@ -4,7 +4,7 @@ import type {Browser, Page} from 'playwright-core';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {readSettings, writeSettings} from '../playground/settings';
-import {film, launch, open, picture} from './browser';
+import {film, launch, looks, open, picture} from './browser';
 import {colours, number, text, url} from './playground';
 
 let browser: Browser;
@@ -333,22 +333,21 @@ describe('a page that is not looked at', () => {
 });
 
 describe('how it looks', () => {
-  test.each(['light', 'dark'] as const)('%s, on a desk and on a phone', async (colorScheme) => {
-    for (const [device, viewport] of [['desk', {width: 1280, height: 1000}], ['phone', {width: 390, height: 844}]] as const) {
-      const {page, complaints} = await open(browser, pole, {theme: colorScheme, ...viewport});
-      await learnt(page);
-      await upright(page, 1);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
-      await page.click('#swing-push');
-      await expect.poll(() => text(page, 'swing-phase')).toBe('Swinging it up');
-      await picture(page, `playground-pole${device === 'phone' ? '-phone' : ''}${colorScheme === 'dark' ? '-dark' : ''}`);
-      expect(complaints).toEqual([]);
-      await page.close();
-    }
+  test.each(looks)('$theme, on a $device', async ({theme, viewport, suffix}) => {
+    const {page, complaints} = await open(browser, pole, {theme, ...viewport});
+    await learnt(page);
+    await upright(page, 1);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide, 'nothing sticks out').toBeLessThanOrEqual(viewport.width);
+    await page.click('#swing-push');
+    await expect.poll(() => text(page, 'swing-phase')).toBe('Swinging it up');
+    await picture(page, `playground-pole${suffix}`);
+    expect(complaints).toEqual([]);
+    await page.close();
   });
 
-  test('in a film of some 20 seconds: practice, then what came of it', async () => {
+  // It takes its time, and is for those who make the pictures of the docs.
+  test.runIf(process.env.PICTURES)('in a film of some 20 seconds: practice, then what came of it', async () => {
     const {page, complaints} = await open(browser, pole, {width: 440, height: 1000});
     await practising(page);
     const made = await film(page, 'playground-pole', ['#swing', '#learning-chart canvas'], '#swing-phase');

@@ -202,7 +202,7 @@ TEST_F(LogSessionTest, RolesThatCannotBeAreNamed) {
   expect_error([&] { session.learn(roles_of(session), 1.5, 0); }, "discount");
   write("one.csv", "reward,action\n1,2\n");
   LogSession one("one.csv");
-  expect_error([&] { one.learn(roles_of(one), 0.5, 0); }, "'one.csv'", "1 rows");
+  expect_error([&] { one.learn(roles_of(one), 0.5, 0); }, "'one.csv'", "1 row,");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "reading.h"
 
-#include <fmt/format.h>
-
 namespace waggle::app {
 
 using nlohmann::ordered_json;
