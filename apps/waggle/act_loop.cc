@@ -90,7 +90,7 @@ std::string ActLoop::answer_csv(const std::string& line) {
       if (first.kind == Table::Cell::Kind::text && !is_nothing(cells.front())) {
         // Until it is understood, nobody knows in which order the numbers come.
         header_is_due_ = true;
-        const std::string names = header(cells);
+        std::string names = header(cells);
         header_may_come_ = header_is_due_ = false;
         return names;
       }
