@@ -11,6 +11,7 @@
 
 #include "core/magnitude.h"
 #include "learn/first_look.h"
+#include "learn/predictive_steps.h"
 
 namespace waggle {
 
@@ -94,16 +95,17 @@ std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectoryS
     } catch (const Stopped&) {
       throw;
     } catch (const Error&) {
-      // Either the whole log will do, or the fit to it says what is wrong.
+      // From the whole log it may be learnt all the same; if not, the fit to that says why.
       return std::numeric_limits<double>::infinity();
     }
   };
   LogChoice choice{.fitted = known.steps(), .judged = held_out.steps()};
   FitOptions tried = options;
-  tried.choose = tried.confidence = false;
-  tried.pessimism = 0.0;  // of what a value foretells, it says nothing
+  tried.confidence = false;
+  tried.pessimism = 0.0;  // which changes decisions, not the values that are judged
   tried.predictive->averaged = 1;
-  choice.predictive_unexplained = unexplained_with(tried);
+  choice.predictive_unexplained = unexplained_with(predictive_alone(tried));
+  tried.choose = false;
   tried.predictive = std::nullopt;
   choice.direct_unexplained = unexplained_with(tried);
   return choice;

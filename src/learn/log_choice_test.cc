@@ -59,6 +59,21 @@ TEST(LogChoice, TakesAValueOnTheMemoryForBeeWorld) {
             learnt.controller.weights);
 }
 
+TEST(LogChoice, ARangeOfTheRidgeIsThatOfTheValueOnTheMemory) {
+  const Record log = record(pendulum_problem(), 1200);
+  FitOptions options = small_fit(0.98);
+  options.predictive->features = 40;
+  const Learnt plain = learn_from_log(log.spec, log.rows, options);
+  options.value.solve.smallest = 1.0;
+  options.value.solve.largest = 10.0;
+  const Learnt ranged = learn_from_log(log.spec, log.rows, options);
+  ASSERT_TRUE(plain.choice && ranged.choice);
+  EXPECT_EQ(ranged.choice->predictive_unexplained, plain.choice->predictive_unexplained);
+  EXPECT_NE(ranged.choice->direct_unexplained, plain.choice->direct_unexplained);
+  ASSERT_TRUE(ranged.choice->predictive());
+  EXPECT_EQ(ranged.controller.weights, plain.controller.weights);
+}
+
 TEST(LogChoice, JudgesByTheRowsThatFollow) {
   const Record log = record(pendulum_problem(), 1005);  // five episodes
   const FitOptions options = small_fit(0.9);

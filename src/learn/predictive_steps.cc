@@ -21,8 +21,9 @@ constexpr std::uint64_t kStepTrialStream = 1'000'002;  // beyond those of fits
 constexpr double kWorthForeseeing = 0.02;              // of what was not foreseen, …
 constexpr double kLeastForeseen = 0.005;               // … and of the variance of a number seen
 
-// Where nearly all rewards are the best there is, all that counts is to go on, and the value is the
-// same wherever that is possible: nothing says how near the edge one is. What happened does.
+// Where at least this share of the rewards is the largest there is, all that counts is that the
+// episode goes on. A target r + γ max Q' is then nearly the same wherever it can go on, and does
+// not tell how near to failing a state is; λ-returns with this λ do, by what really followed.
 constexpr double kSurvivalShare = 0.9;
 constexpr double kSurvivalTrace = 0.85;
 
@@ -101,7 +102,7 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Index predictio
   return features;
 }
 
-void require_unused(const FitOptions& fit, bool chooses) {
+void require_unused(const FitOptions& fit, bool tries_both) {
   const FitOptions usual;
   const auto require_usual = [](const char* name, bool is_usual) {
     require(is_usual,
@@ -114,9 +115,17 @@ void require_unused(const FitOptions& fit, bool chooses) {
   require_usual("reweight", fit.reweight == usual.reweight);
   require_usual("value.method", fit.value.method == usual.value.method);
   require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
-  if (chooses) return;  // they count for the value that is tried beside it
+  if (tries_both) return;
   require_usual("value.smallest_ridge", fit.value.solve.smallest == usual.value.solve.smallest);
   require_usual("value.largest_ridge", fit.value.solve.largest == usual.value.solve.largest);
+}
+
+FitOptions predictive_alone(FitOptions fit) {
+  const FitOptions usual;
+  fit.choose = false;
+  fit.value.solve.smallest = usual.value.solve.smallest;
+  fit.value.solve.largest = usual.value.solve.largest;
+  return fit;
 }
 
 void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions) {

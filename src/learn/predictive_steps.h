@@ -33,9 +33,12 @@ RectifiedFeatures draw_features(Eigen::Index inputs, const FeatureDraw& draw);
 RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index predictions,
                                       Eigen::Index carried, const FeatureDraw& draw);
 
-/// What counts only for a value on the memory itself is not to be changed in vain. Throws Error,
-/// naming it.
-void require_unused(const FitOptions& fit, bool chooses);
+/// Whether a predictive fit has options that count only for a value on the memory itself is not
+/// left unsaid: throws Error, naming the one that is not as usual. The range of λ may be given
+/// where such a value will be tried as well, to choose between the two.
+void require_unused(const FitOptions& fit, bool tries_both);
+/// The options of the predictive fit alone, of those of a log by which both kinds are tried.
+FitOptions predictive_alone(FitOptions fit);
 
 /// Names what is seen, in the order of the inputs, then the reward if it is predicted but not seen.
 void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions);

@@ -13,6 +13,7 @@
 #include "learn/half_judge.h"
 #include "learn/log_choice.h"
 #include "learn/log_halves.h"
+#include "learn/predictive_steps.h"
 #include "learn/tuning_choice.h"
 #include "learn/tuning_settings.h"
 
@@ -27,7 +28,9 @@ namespace {
 constexpr Index kMostTunedRows = 10'000;
 constexpr Index kTuningChunk = 4096;
 constexpr double kPessimism[] = {4.0, 16.0, 64.0, 256.0};
-constexpr double kClear = 2.0;  // of two kinds of value, how much more the worse leaves unexplained
+// The kind of value that was not chosen is tried, too, unless it leaves more than this many times
+// as much unexplained as the other.
+constexpr double kClear = 2.0;
 // Of a judge, at most, and for each of its rows: with more of them than rows can tell apart, ω
 // would be uneven for no other reason.
 constexpr Index kJudgesUnits = 300;
@@ -45,11 +48,18 @@ struct Half {
   std::optional<HalfJudge> judge = std::nullopt;
 };
 
+/// The options of a fit to the memory itself, of those by which both kinds are tried.
+FitOptions without_prediction(FitOptions fit) {
+  fit.choose = false;
+  fit.predictive = std::nullopt;
+  return fit;
+}
+
 class Tuner {
  public:
   Tuner(const EnvironmentSpec& spec, const FitOptions& options, const TuneOptions& tune,
         const ProgressCallback& progress)
-      : spec_(spec), tune_(tune), progress_(progress), begin_(Clock::now()) {
+      : spec_(spec), given_(options), tune_(tune), progress_(progress), begin_(Clock::now()) {
     result_.options = options;
   }
 
@@ -96,8 +106,8 @@ class Tuner {
     if (!options.predictive || !options.choose) return;
     const LearnWith with{.progress = watched("kind of value", 0.0)};
     result_.choice = unless_stopped([&] { return choose_for_log(spec_, log, options, with); });
-    options.choose = false;
-    if (result_.choice && !result_.choice->predictive()) options.predictive = std::nullopt;
+    options = result_.choice && !result_.choice->predictive() ? without_prediction(options)
+                                                              : predictive_alone(options);
   }
 
   FitOptions for_trial(FitOptions options, std::uint64_t seed) const {
@@ -111,7 +121,8 @@ class Tuner {
     return options;
   }
 
-  /// Its network is no setting's: it is as given, but drawn by a seed of its own, and not small.
+  /// Learns the judge of half i from that half. Its network is drawn by a seed that no trial has
+  /// and does not depend on what is tried, so that no setting is judged by features of its own.
   void appoint_judge(std::size_t i) {
     FitOptions options = for_trial(result_.options, kJudgesSeed + i);
     options.pessimism = 0.0;
@@ -124,8 +135,8 @@ class Tuner {
     }
     const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
     const bool predictive = options.predictive.has_value();
-    const Index washout =
-        options.value.washout.value_or(usual_washout(cut_out_, predictive, result_.rows));
+    const Index washout = options.value.washout.value_or(
+        usual_washout({.cut_out = cut_out_, .predictive = predictive, .rows = result_.rows}));
     halves_[i]->judge.emplace(learnt.controller, halves_[i]->rows, options.value.discount,
                               std::max<Index>(washout, predictive ? 1 : 0));
   }
@@ -242,11 +253,10 @@ class Tuner {
     const double one = result_.choice->predictive_unexplained;
     const double other = result_.choice->direct_unexplained;
     if (std::max(one, other) > kClear * std::min(one, other)) return true;
-    FitOptions options = result_.options;
-    if (options.predictive) {
-      options.predictive = std::nullopt;
-      return try_settings("--preset direct", options);
+    if (result_.options.predictive) {
+      return try_settings("--preset direct", without_prediction(given_));
     }
+    FitOptions options = predictive_alone(given_);
     options.predictive = PredictiveOptions{};
     return try_settings("--preset predictive --choose=false", options);
   }
@@ -262,6 +272,7 @@ class Tuner {
   }
 
   const EnvironmentSpec& spec_;
+  const FitOptions& given_;
   const TuneOptions& tune_;
   const ProgressCallback& progress_;
   const Clock::time_point begin_;

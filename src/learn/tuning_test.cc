@@ -1,6 +1,7 @@
 /// Settings chosen by a log alone.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -202,6 +203,30 @@ TEST(Tuning, NeverChangesWhatIsFixed) {
   by_radius.reservoir.operator_norm = std::nullopt;
   by_radius.reservoir.spectral_radius = 0.9;
   EXPECT_EQ(names(by_radius, box, {}).size(), 5u);
+}
+
+TEST(Tuning, ARangeOfTheRidgeIsThatOfTheValueOnTheMemory) {
+  // Whichever kind the log chooses, what is tuned can be learnt, and the other kind is tried.
+  const ControlProblem problem = pendulum_problem();
+  Simulation simulation(*problem.environment, 3);
+  const Trajectory log = simulation.run(*problem.initial, {.steps = 1200}).trajectory;
+  FitOptions options;
+  options.value.discount = 0.9;
+  options.reservoir.units = 20;
+  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 10, .averaged = 1};
+  const auto tuned = [&](std::optional<double> smallest) {
+    FitOptions given = options;
+    given.value.solve.smallest = smallest;
+    return tune_log(problem.environment->spec(), log, given, {.trials = 1});
+  };
+  const TuneResult plain = tuned(std::nullopt), ranged = tuned(1e-3);
+  ASSERT_TRUE(plain.choice && ranged.choice);
+  EXPECT_EQ(ranged.choice->predictive_unexplained, plain.choice->predictive_unexplained);
+  ASSERT_EQ(ranged.trials.size(), 1u);
+  EXPECT_EQ(ranged.trials[0].failed, "");
+  EXPECT_TRUE(ranged.options.predictive);
+  EXPECT_TRUE(
+      learn_from_log(problem.environment->spec(), log, ranged.options).controller.predictive());
 }
 
 TEST(Tuning, AnEmptyLogIsRefused) {
