@@ -105,7 +105,7 @@ std::string to_table(const ForecastRun& run, const Series& series) {
   if (!run.options.model.solve.choose()) return text + "\n";
   text += ", chosen by cross-validation\n";
   const RidgeEdge edge = fit.ridge_edge();
-  return edge == RidgeEdge::none ? text : text + "  ! " + ridge_edge_text(edge, "ridge") + "\n";
+  return edge == RidgeEdge::none ? text : text + "  ! " + ridge_edge_text(edge) + "\n";
 }
 
 ordered_json to_json(const Score& score) {
@@ -220,13 +220,14 @@ void add_forecast(CLI::App& app) {
   take_list(command->add_option("--column", options->columns,
                                 "name of the column to forecast; repeat it for several at once"))
       ->required();
-  command->add_option("--horizon", options->options.horizon, "steps ahead")->capture_default_str();
-  command->add_option("--closed-loop", options->options.closed_loop,
-                      "also run freely for so many steps from where training ends, fed on its own "
-                      "predictions");
+  ForecastOptions& forecast = options->options;
+  command->add_option("--horizon", forecast.horizon, help_of(&ForecastOptions::horizon))
+      ->capture_default_str();
+  command->add_option("--closed-loop", forecast.closed_loop, help_of(&ForecastOptions::closed_loop))
+      ->capture_default_str();
   command
-      ->add_option("--test-fraction", options->options.test_fraction,
-                   "the last part of the series, kept to test on; 0 trains on all of it")
+      ->add_option("--test-fraction", forecast.test_fraction,
+                   help_of(&ForecastOptions::test_fraction))
       ->capture_default_str();
   command->add_option("--out", options->out,
                       "directory for results.json and the predictions as CSV");

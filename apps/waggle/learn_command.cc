@@ -75,11 +75,13 @@ LogOptions LearnCommand::log_options(Index washout) const {
   return options;
 }
 
-/// Adds the names in a table, and in those within it.
+/// Adds the names in a table, and in those within it. Those of predictive states are others' names
+/// as well, and that they are given at all says what is not searched.
 void add_names(const toml::table& table, std::vector<std::string>& names) {
   for (const auto& [key, value] : table) {
     names.emplace_back(key.str());
-    if (const toml::table* within = value.as_table()) add_names(*within, names);
+    const toml::table* within = key == "predictive" ? nullptr : value.as_table();
+    if (within != nullptr) add_names(*within, names);
   }
 }
 
@@ -140,10 +142,10 @@ std::string saved_text(const std::filesystem::path& out) {
 /// What was learnt so far, kept by the thread that learns for the one that watches it.
 class SoFar {
  public:
-  void keep(const Model& model, double sweeps) {
+  void keep(const Model& model) {
     const std::scoped_lock lock(mutex_);
     model_ = model;
-    model_->improvement = Improvement{static_cast<Index>(sweeps), PolicyIterationEnd::stopped};
+    if (model_->improvement) model_->improvement->end = PolicyIterationEnd::stopped;
   }
   std::optional<Model> model() {
     const std::scoped_lock lock(mutex_);
@@ -170,7 +172,7 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
     ProgressLines lines("rows");
     const ProgressCallback show = lines.callback();
     const auto progress = [&](const Progress& now) {
-      if (now.model != nullptr) so_far.keep(*now.model, now.done);
+      if (now.model != nullptr) so_far.keep(*now.model);
       return show(now);
     };
     ReadAhead rows(log);
@@ -331,10 +333,7 @@ void add_learn(CLI::App& app) {
                    "patterns in quotes")
       ->required();
   options->columns.add(*command);
-  command
-      ->add_option("--missing", options->missing,
-                   "what to make of observations that are missing: refuse, or hold the last value "
-                   "and observe that it is missing")
+  command->add_option("--missing", options->missing, help_of(&LogOptions::missing))
       ->capture_default_str();
   options->given_preset = command
                               ->add_option("--preset", options->preset,

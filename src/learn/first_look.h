@@ -10,13 +10,18 @@ namespace waggle {
 /// Rows to leave out at the start of a record that is cut out of a running process.
 constexpr Eigen::Index kCutOutWashout = 30;
 
-/// Rows to leave out at an episode's start where nobody says how many. The state of predictive
-/// states before an episode's first row predicts nothing yet, and of few rows they can spare none
-/// but that. `cut_out`: of a running process, whose state is not known.
-inline Eigen::Index usual_washout(bool cut_out, bool predictive, Eigen::Index rows) {
-  const bool spared = !predictive || rows >= 10 * kCutOutWashout;
-  if (cut_out && spared) return kCutOutWashout;
-  return predictive ? 1 : 0;
+/// What decides how many rows are left out at an episode's start.
+struct WashoutCase {
+  bool cut_out;     ///< the record is of a running process, whose state is not known
+  bool predictive;  ///< a value on predictive states is fitted
+  Eigen::Index rows;
+};
+/// Rows to leave out where nobody says how many. Before an episode's first row predictive states
+/// foretell nothing yet, and of few rows they can spare none but that.
+inline Eigen::Index usual_washout(const WashoutCase& given) {
+  const bool spared = !given.predictive || given.rows >= 10 * kCutOutWashout;
+  if (given.cut_out && spared) return kCutOutWashout;
+  return given.predictive ? 1 : 0;
 }
 
 /// The first rows of a log, so many at most; none if it is empty.

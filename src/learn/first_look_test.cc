@@ -11,11 +11,13 @@ using Eigen::Index;
 using Eigen::VectorXd;
 
 TEST(FirstLook, WhatIsCutOutLosesItsFirstRowsWhereTheyCanBeSpared) {
-  EXPECT_EQ(usual_washout(false, false, 10), 0);
-  EXPECT_EQ(usual_washout(true, false, 10), kCutOutWashout);
-  EXPECT_EQ(usual_washout(false, true, 10'000), 1);
-  EXPECT_EQ(usual_washout(true, true, 10 * kCutOutWashout), kCutOutWashout);
-  EXPECT_EQ(usual_washout(true, true, 10 * kCutOutWashout - 1), 1);
+  EXPECT_EQ(usual_washout({.cut_out = false, .predictive = false, .rows = 10}), 0);
+  EXPECT_EQ(usual_washout({.cut_out = true, .predictive = false, .rows = 10}), kCutOutWashout);
+  EXPECT_EQ(usual_washout({.cut_out = false, .predictive = true, .rows = 10'000}), 1);
+  EXPECT_EQ(usual_washout({.cut_out = true, .predictive = true, .rows = 10 * kCutOutWashout}),
+            kCutOutWashout);
+  EXPECT_EQ(usual_washout({.cut_out = true, .predictive = true, .rows = 10 * kCutOutWashout - 1}),
+            1);
 }
 
 TEST(FirstLook, FirstRowsAreAtMostSoMany) {

@@ -5,23 +5,22 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "value/fitted_iteration.h"
 
 namespace waggle {
 
 namespace {
 
-constexpr Eigen::Index kFewest =
-    512;  // rows by which the ridge of a value on predictive states is chosen
-
 /// Where in its range λ was chosen, if it was.
 RidgeEdge ridge_edge(const Model& model) {
   const FitDiagnostics& fit = model.diagnostics;
-  if (model.controller.predictive() == nullptr) {
+  if (!model.options.predictive) {
     return model.options.value.solve.choose() ? fit.ridge_edge() : RidgeEdge::none;
   }
   const PredictiveOptions& options = *model.options.predictive;
   const double smallest = options.smallest_value_ridge, largest = options.largest_value_ridge;
-  const bool chosen = !options.value_ridge && fit.samples > kFewest && options.sweeps > 1;
+  const bool chosen = !options.value_ridge && fit.samples > kIterationBlock && model.improvement &&
+                      model.improvement->sweeps > 1;
   if (!chosen || smallest == largest) return RidgeEdge::none;
   return fit.ridge == smallest  ? RidgeEdge::smallest
          : fit.ridge == largest ? RidgeEdge::largest
@@ -30,11 +29,11 @@ RidgeEdge ridge_edge(const Model& model) {
 
 }  // namespace
 
-std::string ridge_edge_text(RidgeEdge edge, const char* ridge) {
-  const bool smallest = edge == RidgeEdge::smallest;
-  return fmt::format("λ was chosen at the {} end of its range: give a {} {}_{}",
-                     smallest ? "lower" : "upper", smallest ? "smaller" : "larger",
-                     smallest ? "smallest" : "largest", ridge);
+std::string ridge_edge_text(RidgeEdge edge, const char* smallest, const char* largest) {
+  return edge == RidgeEdge::smallest
+             ? fmt::format("λ was chosen at the lower end of its range: give a smaller {}",
+                           smallest)
+             : fmt::format("λ was chosen at the upper end of its range: give a larger {}", largest);
 }
 
 void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model& model) {
@@ -47,8 +46,10 @@ void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model
   }
   const RidgeEdge edge = ridge_edge(model);
   if (edge != RidgeEdge::none) {
-    warnings.push_back(
-        ridge_edge_text(edge, model.controller.predictive() != nullptr ? "value_ridge" : "ridge"));
+    warnings.push_back(model.options.predictive
+                           ? ridge_edge_text(edge, "predictive.smallest_value_ridge",
+                                             "predictive.largest_value_ridge")
+                           : ridge_edge_text(edge));
   }
   if (model.singular) {
     warnings.emplace_back("LSTD's system was singular: its minimum-norm solution was taken");

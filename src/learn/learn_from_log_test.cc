@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -267,6 +268,26 @@ TEST(LearnFromLog, TellsHowFarItIsAndEndsWhenAsked) {
       Stopped);
 }
 
+TEST(LearnFromLog, WhatWasLearntSoFarIsAModelOrNone) {
+  // Of predictive states the first fit has nothing to show until it is done.
+  FitOptions predictive = small_predictive_fit();
+  predictive.predictive->averaged = 2;
+  for (const FitOptions& options : {predictive, direct_fit(20)}) {
+    int without = 0, with = 0;
+    learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options,
+                   {.progress = [&](const Progress& p) {
+                     (p.model == nullptr ? without : with) += 1;
+                     if (p.model != nullptr) {
+                       p.model->validate();
+                       EXPECT_TRUE(p.model->improvement && p.model->improvement->sweeps > 0);
+                     }
+                     return true;
+                   }});
+    EXPECT_GT(without, 0);
+    EXPECT_GT(with, 0);
+  }
+}
+
 TEST(LearnFromLog, ValuesThatNoRewardCanGiveAreSaid) {
   // One sweep on a discount of 50 steps ahead, from a log of a random flight: far too high.
   FitOptions options = direct_fit(50);
@@ -299,17 +320,32 @@ TEST(LearnFromLog, ARidgeAtTheEndOfItsRangeIsSaid) {
   direct.sweeps = 0;
   direct.value.solve.largest = 1e-4;
   EXPECT_TRUE(has(said(direct, noise), "upper end of its range: give a larger largest_ridge"));
+  // A predictive network that is given is a memory like any other: the value is on its features.
+  const Learnt given = learn_from_log(BeeWorld().spec(), noise, small_predictive_fit());
+  const auto said_with = [&](FitOptions options) {
+    options.value.solve.largest = 1e-4;
+    options.sweeps = 0;
+    const auto& memory = given.controller.reservoir;
+    const Learnt learnt = learn_from_log(BeeWorld().spec(), noise, options, {.reservoir = memory});
+    return std::count_if(learnt.warnings.begin(), learnt.warnings.end(), [&](const auto& line) {
+      return has(line, "give a larger largest_ridge");
+    });
+  };
+  EXPECT_EQ(said_with(direct_fit(20)), 1);
+  EXPECT_EQ(said_with(FitOptions{}), 1);
   FitOptions predictive = small_predictive_fit();
   predictive.predictive->largest_value_ridge = 1e-4;
-  EXPECT_TRUE(
-      has(said(predictive, noise), "upper end of its range: give a larger largest_value_ridge"));
+  EXPECT_TRUE(has(said(predictive, noise),
+                  "upper end of its range: give a larger "
+                  "predictive.largest_value_ridge"));
   predictive.predictive->value_ridge = 1e-4;
   EXPECT_FALSE(has(said(predictive, noise), "end of its range"));
   predictive.predictive->value_ridge.reset();
   predictive.predictive->smallest_value_ridge = 100.0;
   predictive.predictive->largest_value_ridge = 1e6;
   const std::string low = said(predictive, flight_in(1.0, 0.0, 1200));
-  EXPECT_TRUE(has(low, "lower end of its range: give a smaller smallest_value_ridge")) << low;
+  EXPECT_TRUE(has(low, "lower end of its range: give a smaller predictive.smallest_value_ridge"))
+      << low;
   predictive.predictive->largest_value_ridge = 0.1;
   expect_error([&] { said(predictive, noise); }, "smallest_value_ridge = 100", "0.1");
 }

@@ -56,6 +56,7 @@ class Learner {
     options.validate();
     with.execution.validate();
     result_.options = options.fit;
+    if (with.reservoir) result_.options.predictive = std::nullopt;  // the value is on its features
     result_.collected = collect;
     result_.environment = spec;
     result_.experience = Trajectory(spec.actions.size(), spec.observation_size());
@@ -126,17 +127,19 @@ class Learner {
       tell(sweeps);
       return;
     }
-    PolicyIteration iteration = iterate_policy(controller, experience,
-                                               {.value = result_.options.value,
-                                                .sweeps = sweeps,
-                                                .reweight = options.reweight,
-                                                .rewards = rewards,
-                                                .execution = with_.execution},
-                                               [&](const PolicyIteration& so_far) {
-                                                 keep(so_far.value);
-                                                 experience.keep();
-                                                 return tell(sweeps, std::ssize(so_far.sweeps));
-                                               });
+    PolicyIteration iteration =
+        iterate_policy(controller, experience,
+                       {.value = result_.options.value,
+                        .sweeps = sweeps,
+                        .reweight = options.reweight,
+                        .rewards = rewards,
+                        .execution = with_.execution},
+                       [&](const PolicyIteration& so_far) {
+                         keep(so_far.value);
+                         result_.improvement = Improvement{std::ssize(so_far.sweeps), so_far.end};
+                         experience.keep();
+                         return tell(sweeps, std::ssize(so_far.sweeps));
+                       });
     keep(iteration.value);
     result_.rounds.back().sweeps = std::move(iteration.sweeps);
     result_.rounds.back().end = iteration.end;
@@ -257,11 +260,11 @@ class Learner {
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
     if (!options_.fit.value.washout) {
-      // What was acted out began when it began: there is nothing else for predictive states to
-      // spare.
+      // Predictive states spare nothing of what was collected here: its episodes begin where they
+      // say they do.
       const bool began = predictive() && result_.collected;
-      result_.options.value.washout =
-          usual_washout(summary.cut_out && !began, predictive(), summary.rows);
+      result_.options.value.washout = usual_washout(
+          {.cut_out = summary.cut_out && !began, .predictive = predictive(), .rows = summary.rows});
     }
   }
 
@@ -297,11 +300,12 @@ class Learner {
   /// Whether to go on.
   bool tell(int sweeps, Index sweep = 0) {
     if (!with_.progress) return true;
+    const bool learnt = result_.controller.weights.size() > 0;
     const std::string what = fmt::format("round {}", result_.rounds.size());
     if (!with_.progress({.what = what,
                          .done = static_cast<double>(sweep),
                          .total = static_cast<double>(sweeps),
-                         .model = &result_})) {
+                         .model = learnt ? &result_ : nullptr})) {
       stopped_ = true;
     }
     return !stopped_;

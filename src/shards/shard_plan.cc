@@ -83,7 +83,8 @@ Index least_overlap(const FitOptions& fit) {
 
 void fill_in(ShardPlan& plan, const FitOptions& fit, Index rows) {
   if (!fit.value.washout) {
-    plan.fit.value.washout = usual_washout(plan.cut_out, plan.fit.predictive.has_value(), rows);
+    plan.fit.value.washout = usual_washout(
+        {.cut_out = plan.cut_out, .predictive = plan.fit.predictive.has_value(), .rows = rows});
   }
   if (plan.overlap > 0) plan.overlap = std::max(plan.overlap, least_overlap(plan.fit));
 }
@@ -247,7 +248,7 @@ void finish_plan(ShardPlan& plan, const std::vector<ShardMeasure>& parts, bool s
     carry_episodes(plan, parts);
   }
   if (plan.fit.predictive) {
-    // Where nobody has looked.
+    // Not given, and no first look at the rows has chosen them.
     if (!plan.fit.predictive->seen) plan.fit.predictive->seen = 0;
     if (!plan.fit.predictive->extra_units) plan.fit.predictive->extra_units = 0;
   }

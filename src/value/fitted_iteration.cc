@@ -22,12 +22,15 @@ using Eigen::VectorXf;
 
 namespace {
 
-constexpr Index kIterationBlock = 512;  // rows handled together
-constexpr int kEvaluations = 6;         // of the actions found, after each search
+constexpr int kEvaluations = 6;  // of the actions found, after each search
 
-/// Values grow with the distance d from what is usual, and so does the scatter of what follows: the
-/// square root of what each row counts, 1 / (d² + median² / mean) of d². That is nearly the same
-/// for all where none is far away, and little for those that are where few are.
+/// The square root of what each row counts in the regression, up to a common factor:
+///
+///     1 / (d² + median² / mean)     d² = ‖predictions‖²; its median and mean over all rows
+///
+/// Values, and the scatter of what follows, grow with the distance d from what is usual: counted
+/// alike, a few rows far away would decide the fit. Where none is far away, rows count nearly
+/// alike.
 VectorXd row_scale(const Eigen::Ref<const MatrixXd>& predictions) {
   VectorXd distance = predictions.colwise().squaredNorm();
   if (distance.size() == 0) return distance;
@@ -245,7 +248,9 @@ class ValueRegression {
 
   static constexpr double kNearLeast = 1.01;
   static constexpr double kLess = 0.98;
-  static constexpr double kPlain = 1e-3;  // of the ridge: what u and its products have
+  // The share of the ridge that penalises the constant, u and its products; random features have
+  // all of it.
+  static constexpr double kPlain = 1e-3;
 
   Index columns(bool products) const {
     return products ? phi_.rows() : phi_.rows() - head_.products();

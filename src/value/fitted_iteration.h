@@ -46,6 +46,9 @@ struct ValueChoice {
   bool products = true;  ///< whether products of predictions take part
 };
 
+/// Rows that are handled together, and that belong to one half: more are needed to choose by.
+constexpr Eigen::Index kIterationBlock = 512;
+
 struct FittedIterationOptions {
   double discount = 0.98;
   /// Not given: the largest whose cross-validated error is within a hundredth of the least, chosen
