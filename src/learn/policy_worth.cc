@@ -26,7 +26,8 @@ constexpr Index kSample = 1024;
 constexpr double kLargestFeature = 1e30;  // beyond, sums of products keep no digit of the others
 constexpr double kFamiliar = 0.99;        // of the log's own steps
 constexpr Index kMostChannels = 12;       // that are multiplied with each other
-// Of what an estimate changes by when half of the features are left out, what it is still off by.
+// An estimate changes when half of the features are left out. This share of the change is taken for
+// the error that remains with all of them.
 constexpr double kOfHalf = 0.25;
 
 /// Of a log without episodes, rows that stay together: longer than a memory, and than the discount
@@ -35,10 +36,10 @@ Index stretch_of(double discount) {
   return std::clamp<Index>(static_cast<Index>(5.0 / (1.0 - discount)), 100, 10'000);
 }
 
-/// `unsaid` is the error that comes of the features.
+/// `unsaid` is the error from what the features cannot express.
 Estimate jackknife(double value, const VectorXd& without, double unsaid, double level) {
   const auto groups = static_cast<double>(without.size());
-  // Squares of rewards of 1e-170 are 0.
+  // Not norm(): the square of 1e-170, which rewards may be as small as, is 0.
   const double spread = VectorXd(without.array() - without.mean()).stableNorm();
   const double error = spread * std::sqrt((groups - 1.0) / groups);
   return interval(value, std::hypot(error, unsaid), groups, level);
@@ -154,8 +155,6 @@ void WorthEstimate::map(const MatrixXd& states, const MatrixXd& products, Matrix
   judging_.pick(mapped, features.topRows(judging_.size()).leftCols(held_));
   if (unit_ == 0.0) unit_ = std::sqrt(mapped.squaredNorm() / static_cast<double>(mapped.size()));
   features.bottomRows(products_.size()).leftCols(held_) = unit_ * products.leftCols(held_);
-  const double largest = features.leftCols(held_).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
-  if (!std::isnan(largest_) && !(largest <= largest_)) largest_ = largest;
 }
 
 void WorthEstimate::flush() {
@@ -178,6 +177,10 @@ void WorthEstimate::flush() {
     }
     group.rows += 1.0;
   }
+  for (const MatrixXd* counted : {&features_, &next_features_, &greedy_features_}) {
+    const double largest = counted->leftCols(held_).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
+    if (!std::isnan(largest_) && !(largest <= largest_)) largest_ = largest;
+  }
   keep_sample();
   const auto features = features_.leftCols(held_);
   const auto rewards = rewards_.head(held_);
@@ -190,7 +193,8 @@ void WorthEstimate::flush() {
   held_ = 0;
 }
 
-/// Of the rows held, those that are every so manieth; when there is no more room, of twice as many.
+/// Keeps every `every_`-th of all rows for the sample; when that is full, drops every other one of
+/// it and doubles `every_`.
 void WorthEstimate::keep_sample() {
   for (Index i = 0; i < held_; ++i) {
     if ((rows_ - held_ + i) % every_ != 0 || terminated_[static_cast<std::size_t>(i)] != 0)

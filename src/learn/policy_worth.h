@@ -48,7 +48,8 @@ class WorthEstimate {
   /// What some rows say of a policy.
   struct Part {
     TdMoments moments;
-    Eigen::VectorXd starts, nexts;  // Σ of the features it begins episodes with, and of all
+    // Σ of the features that its actions lead to: over rows that begin episodes, and over all.
+    Eigen::VectorXd starts, nexts;
   };
   struct Group {
     Part learnt, logged;
@@ -66,10 +67,11 @@ class WorthEstimate {
   void write_products(double reward, const Eigen::Ref<const Eigen::VectorXd>& action,
                       const Eigen::Ref<const Eigen::VectorXd>& observation,
                       Eigen::Ref<Eigen::VectorXd> out);
-  /// Of both policies, by all groups but one, and by some features alone: all if none is named.
+  /// What both policies are worth, by all groups but one and by some features alone; by all if none
+  /// is named.
   Values values(std::size_t left_out, const RidgeOptions& ridge,
                 const std::vector<Eigen::Index>& features = {}) const;
-  /// Every other feature of the model, from one of the first two on, and what all have in common.
+  /// Every other feature of the model, from `first` (0 or 1) on, and those that both halves need.
   std::vector<Eigen::Index> half_of_features(Eigen::Index first) const;
   double support(double ridge) const;
   void estimate(PolicyWorth& result) const;
@@ -97,7 +99,7 @@ class WorthEstimate {
   Eigen::VectorXd rewards_;
   std::vector<char> terminated_, starts_;
 
-  // The features after every so many rows, as logged and by the model's policy.
+  // The features after every `every_`-th row, by the logged action and by the model's policy's.
   Eigen::Index every_ = 1;
   Eigen::Index sampled_ = 0;
   Eigen::MatrixXd logged_sample_, greedy_sample_;

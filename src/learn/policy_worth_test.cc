@@ -239,20 +239,24 @@ TEST(PolicyWorth, SaysWhereTheLogCannotTell) {
 }
 
 TEST(PolicyWorth, SaysSoWhereANumberDrownsAllOthers) {
-  for (const double huge : {1e40, 1e99}) {
+  const auto with_huge = [](double huge, EpisodeEnd end) {
     Trajectory log(1, 2);
     for (std::uint64_t number = 0; number < 20; ++number) {
       Trajectory episode = valve_episode(number, 15);
-      if (number == 7) {
-        episode.append(1.0, VectorXd::Zero(1), Eigen::Vector2d(huge, 0.0), EpisodeEnd::truncated);
-      }
+      if (number == 7) episode.append(1.0, VectorXd::Zero(1), Eigen::Vector2d(huge, 0.0), end);
       log.append(episode);
     }
     Model model = open_valve(0);
     model.ranges = summarise(valve_episode(0, 100)).ranges;
-    const PolicyWorth result = worth(model, log, {.least_support = 0.0});
+    return worth(model, log, {.least_support = 0.0});
+  };
+  for (const double huge : {1e40, 1e99}) {
+    const PolicyWorth result = with_huge(huge, EpisodeEnd::truncated);
     EXPECT_FALSE(result.known());
     EXPECT_NE(result.unknown.find("features are as large as"), std::string::npos) << result.unknown;
+    // Nothing follows the end of an episode, so what was seen there counts for nothing.
+    const PolicyWorth terminated = with_huge(huge, EpisodeEnd::terminated);
+    EXPECT_TRUE(terminated.known()) << terminated.unknown;
   }
 }
 
