@@ -186,11 +186,9 @@ std::string PlanCommand::table(const Made& made) const {
         fmt::format("{:.3g} with predictive states, {:.3g} without",
                     made.choice->predictive_unexplained, made.choice->direct_unexplained));
   }
-  text +=
-      table_line("sums of a part",
-                 fmt::format("{} in the first round, {}{}", megabytes(statistics_bytes(plan, true)),
-                             megabytes(statistics_bytes(plan, false)),
-                             plan.fit.predictive ? " at most in others" : " in a sweep"));
+  text += table_line("sums of a part", fmt::format("{} in the first round, {} at most in others",
+                                                   megabytes(statistics_bytes(plan, true)),
+                                                   megabytes(statistics_bytes(plan, false))));
   return text +
          fmt::format("next: waggle stats PART --like {} -o PART.safetensors\n", out.string());
 }

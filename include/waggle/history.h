@@ -31,6 +31,11 @@ class HistoryMemory {
 
   /// n, the size of m.
   Eigen::Index size() const { return age_ + 1; }
+  /// The same for a network of so many units, the direct ones included.
+  static Eigen::Index size_with(Eigen::Index units, const InputLayout& layout, Eigen::Index frames,
+                                Eigen::Index seen) {
+    return units + frames * layout.size() + (seen + 1) * seen_size(layout) + 1;
+  }
   /// next = m_k from m_{k−1} and z = (r_k, a_{k−1}, o_k). The two do not overlap.
   void step(const Eigen::Ref<const Eigen::VectorXd>& m, const Eigen::Ref<const Eigen::VectorXd>& z,
             Eigen::Ref<Eigen::VectorXd> next) const;
@@ -48,7 +53,7 @@ class HistoryMemory {
   Eigen::Index first_offset() const { return first_offset_; }
   Eigen::Index age_offset() const { return age_; }
   /// Numbers seen at a step: the reward, if it is an input, and the observation.
-  Eigen::Index seen_size() const { return (layout_.reward ? 1 : 0) + layout_.observation_size; }
+  Eigen::Index seen_size() const { return seen_size(layout_); }
   /// Where the i-th of them is in z.
   Eigen::Index seen_channel(Eigen::Index i) const {
     if (layout_.reward && i == 0) return 0;
@@ -56,6 +61,10 @@ class HistoryMemory {
   }
 
  private:
+  static Eigen::Index seen_size(const InputLayout& layout) {
+    return (layout.reward ? 1 : 0) + layout.observation_size;
+  }
+
   EchoStateNetwork network_;
   InputLayout layout_;
   Eigen::Index frames_;

@@ -137,7 +137,8 @@ ShardMeasure measure_part(const ShardPlan& plan, TrajectorySource& rows, Eigen::
 void finish_plan(ShardPlan& plan, const std::vector<ShardMeasure>& parts, bool sampled = false);
 
 /// About what the statistics of a part take as a file: of the first round, or of the largest of the
-/// others. Of predictive states that is the one with the second layers of all fits.
+/// others. Of predictive states that is the one with the second layers of all fits. The plan must
+/// be finished.
 std::size_t statistics_bytes(const ShardPlan& plan, bool first);
 
 /// What has been solved so far: where the rounds are.

@@ -28,6 +28,16 @@ constexpr double kUsualShare = 0.99;                      // of the rows have a 
 constexpr double kLeastSpread =
     1e-9;  // of a feature, in units of the largest: below, it is rounding
 
+Index most_rows(Index features) {
+  return std::clamp(kMostUsualNumbers / features, kStretch, kMostUsualRows);
+}
+
+/// One stretch in so many is looked at, of an experience of so many rows.
+Index stride_of(Index rows, Index features) {
+  const Index stretches = most_rows(features) / kStretch;
+  return (rows / kStretch + stretches) / stretches;
+}
+
 /// The value that a share of them stays below.
 double quantile(VectorXd values, double share) {
   const Index at =
@@ -124,6 +134,10 @@ class UsualMeasure::Runs {
   VectorXd longest_, now_, last_;
 };
 
+Index usual_rows(Index rows, Index all, Index features) {
+  return std::min(rows / stride_of(all, features), most_rows(features));
+}
+
 UsualMeasure::UsualMeasure(const Model& model)
     : UsualMeasure(model, {.rows = model.provenance.rows}) {}
 
@@ -133,8 +147,7 @@ UsualMeasure::UsualMeasure(const Model& model, const Place& place)
       rows_(model.controller),
       greedy_(model.controller),
       place_(place),
-      limit_(std::min(std::clamp(kMostUsualNumbers / model.fitted_size(), kStretch, kMostUsualRows),
-                      place.rows)) {
+      limit_(std::min(most_rows(model.fitted_size()), place.rows)) {
   features_.resize(model.fitted_size(), 0);
   seen_.resize(1 + model.environment.observation_size(), 0);
 }
@@ -144,9 +157,7 @@ UsualMeasure::~UsualMeasure() = default;
 void UsualMeasure::add(const StateBlock& block) {
   runs_->add(block);
   const Index washout = std::max<Index>(1, model_.options.value.washout_rows());
-  const Index most = std::clamp(kMostUsualNumbers / model_.fitted_size(), kStretch, kMostUsualRows);
-  const Index stretches = most / kStretch;
-  const Index stride = (place_.rows / kStretch + stretches) / stretches;
+  const Index stride = stride_of(place_.rows, model_.fitted_size());
   Index room = limit_ - kept_;
   const PreparedRows& rows =
       rows_.of(block, model_.controller.layout, [&](Index row, Index in_episode) {

@@ -19,14 +19,18 @@ namespace waggle {
 /// the experience.
 std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience);
 
-/// What of some rows says what is usual, a column for each; those of parts stand side by side.
+/// What usual_of() takes: some rows, a column for each. Those of parts of a log are put side by
+/// side.
 struct UsualRows {
   Eigen::MatrixXd features;
   Eigen::MatrixXd seen;          ///< the reward and the observations that came with them
-  Eigen::VectorXd errors;        ///< Bellman's
-  Eigen::VectorXd longest_runs;  ///< of all rows; of parts, the largest count
+  Eigen::VectorXd errors;        ///< Bellman errors
+  Eigen::VectorXd longest_runs;  ///< as Usual's, over all rows; of parts, the longest of each
 };
 std::optional<Usual> usual_of(UsualRows rows);
+/// About how many of `rows`, a part of an experience of `all`, are looked at and kept, with so many
+/// features each.
+Eigen::Index usual_rows(Eigen::Index rows, Eigen::Index all, Eigen::Index features);
 
 /// The same along a walk that others share: every block of the experience, in order, then what was
 /// usual. The model must outlive it.

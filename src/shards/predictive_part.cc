@@ -74,6 +74,15 @@ class Gathering {
   std::vector<RewardRecall> recalled_;
 };
 
+/// A part must have the rows that were planned with.
+void require_planned(const ShardPlan& plan, Index part, Index rows) {
+  if (plan.counted.empty()) return;
+  const Index planned = plan.rows[static_cast<std::size_t>(part)];
+  require(rows == planned,
+          "{} rows, the plan says {}: it has changed since the plan was made; make the plan again",
+          rows, planned);
+}
+
 }  // namespace
 
 PredictiveSetup::PredictiveSetup(const ShardPlan& plan)
@@ -236,13 +245,7 @@ ShardSums sum_predictive(const ShardPlan& plan, const ShardFit& fit, Index part,
     case Stage::done:
       eigen_assert(!"sum_part() does not come here in these");
   }
-  if (!plan.counted.empty()) {
-    const Index planned = plan.rows[static_cast<std::size_t>(part)];
-    require(walked - lead == planned,
-            "{} rows, the plan says {}: it has changed since the plan was made; make the plan "
-            "again",
-            walked - lead, planned);
-  }
+  require_planned(plan, part, walked - lead);
   sums.state.resize(setup.memory.size() + setup.layout.action_channels());
   sums.state << remembered.memory_at_end(), remembered.channels_at_end();
   return sums;
