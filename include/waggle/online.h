@@ -78,9 +78,9 @@ class OnlineLearner final : public Policy {
   bool burning_in() const { return value_ == nullptr; }
   /// What is learnt. Throws Error during the burn-in.
   const OnlineValue& value() const;
-  std::shared_ptr<const EchoStateNetwork> reservoir() const { return reservoir_; }
-  const InputLayout& layout() const { return layout_; }
-  const ActionSpace& actions() const { return actions_; }
+  /// What it decides by, with the weights of now: to judge, or to act on and learn no more. Throws
+  /// Error during the burn-in.
+  Controller controller() const;
   /// Step sizes that break a condition, or features the Lemma does not hold for.
   std::vector<std::string> warnings() const;
 
@@ -92,10 +92,8 @@ class OnlineLearner final : public Policy {
   EnvironmentSpec spec_;
   Policy& initial_;
   OnlineOptions options_;
-  InputLayout layout_;
-  ActionSpace actions_;
+  Controller controller_;  // without weights, which value_ has
   Trajectory burn_in_;
-  std::shared_ptr<const EchoStateNetwork> reservoir_;
   std::unique_ptr<OnlineValue> value_;
   std::unique_ptr<ActionSearch> search_;
   Eigen::Index in_episode_ = 0;

@@ -31,12 +31,14 @@ OnlineLearner::OnlineLearner(const EnvironmentSpec& spec, Policy& initial,
     : spec_(spec),
       initial_(initial),
       options_(options),
-      layout_(InputLayout::of(spec)),
-      actions_(spec.actions),
+      controller_{.reservoir = nullptr,
+                  .layout = InputLayout::of(spec),
+                  .actions = spec.actions,
+                  .greedy = options.greedy},
       burn_in_(spec.actions.size(), spec.observation_size()) {
-  actions_.validate();
-  options_.validate(with_some_bounds(actions_));
-  action_.setZero(actions_.size());
+  spec.actions.validate();
+  options_.validate(with_some_bounds(spec.actions));
+  action_.setZero(spec.actions.size());
 }
 
 OnlineLearner::~OnlineLearner() = default;
@@ -45,6 +47,12 @@ const OnlineValue& OnlineLearner::value() const {
   require(value_ != nullptr, "online learning: {} of the {} steps of the burn-in are done",
           burn_in_.steps(), options_.burn_in);
   return *value_;
+}
+
+Controller OnlineLearner::controller() const {
+  Controller now = controller_;
+  now.weights = value().weights();
+  return now;
 }
 
 void OnlineLearner::begin_episode() {
@@ -60,21 +68,21 @@ void OnlineLearner::begin_episode() {
 
 /// The burn-in is over: sets all that is measured, and learns from the steps so far, in order.
 void OnlineLearner::start() {
-  actions_ = bounded_by(actions_, summarise(burn_in_).ranges, std::nullopt);
+  const InputLayout& layout = controller_.layout;
+  controller_.actions = bounded_by(spec_.actions, summarise(burn_in_).ranges, std::nullopt);
   const InputScaling scaling =
-      options_.standardise ? measure_inputs(layout_, burn_in_) : InputScaling::none(layout_.size());
+      options_.standardise ? measure_inputs(layout, burn_in_) : InputScaling::none(layout.size());
   if (auto& procedure = options_.reservoir.procedure_one; procedure && !procedure->input_bound) {
-    procedure->input_bound = measure_input_bound(layout_, burn_in_, scaling, procedure->delay);
+    procedure->input_bound = measure_input_bound(layout, burn_in_, scaling, procedure->delay);
   }
-  reservoir_ = std::make_shared<const EchoStateNetwork>(
-      EchoStateNetwork(options_.reservoir, layout_.size()).with_input_scaling(scaling));
-  const TdMoments moments =
-      td_moments(*reservoir_, layout_, burn_in_, options_.value.discount, options_.washout);
+  controller_.reservoir = std::make_shared<const EchoStateNetwork>(
+      EchoStateNetwork(options_.reservoir, layout.size()).with_input_scaling(scaling));
+  const TdMoments moments = td_moments(*controller_.reservoir, layout, burn_in_,
+                                       options_.value.discount, options_.washout);
   value_ = std::make_unique<OnlineValue>(
       options_.value, moments.gram() / static_cast<double>(moments.samples()), moments.samples());
-  search_ = std::make_unique<ActionSearch>(Controller{
-      .reservoir = reservoir_, .layout = layout_, .actions = actions_, .greedy = options_.greedy});
-  const Index n = reservoir_->units();
+  search_ = std::make_unique<ActionSearch>(controller_);
+  const Index n = controller_.reservoir->units();
   next_.setZero(n);
   target_.setZero(n);
   nothing_.setZero(n);
@@ -107,7 +115,7 @@ void OnlineLearner::learn(double reward, bool terminated) {
 }
 
 void OnlineLearner::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
-  require_percept(layout_, percept);
+  require_percept(controller_.layout, percept);
   if (burning_in()) {
     if (burn_in_.steps() < options_.burn_in) {
       initial_.act(percept, draws, action);
@@ -125,7 +133,7 @@ void OnlineLearner::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
 }
 
 void OnlineLearner::end_episode(const Percept& percept) {
-  require_percept(layout_, percept);
+  require_percept(controller_.layout, percept);
   if (burning_in()) {
     burn_in_.append(percept.reward, action_, percept.observation, EpisodeEnd::terminated);
   } else {
