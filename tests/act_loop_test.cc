@@ -119,5 +119,13 @@ TEST(ActLoop, EveryRowHasAnAnswerThatIsOne) {
   EXPECT_GT(answered, tried / 8);
 }
 
+TEST(ActLoop, OneByteOrderMarkBelongsToNobody) {
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_FALSE(loop_with(true, false).answer_csv(mark + "0,0,1,0").starts_with("error,"));
+  std::string marks;  // megabytes of them are one line like any other that says nothing
+  for (int k = 0; k < 1'000'000; ++k) marks += mark;
+  EXPECT_TRUE(loop_with(true, false).answer_csv(marks).starts_with("error,"));
+}
+
 }  // namespace
 }  // namespace waggle

@@ -68,11 +68,9 @@ std::string ActLoop::answer_json(const std::string& line) {
   }
 }
 
-std::string ActLoop::answer_csv(const std::string& line) {
+std::string ActLoop::answer_csv(std::string line) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (header_may_come_ && line.starts_with(kByteOrderMark)) {
-    return answer_csv(line.substr(kByteOrderMark.size()));
-  }
+  if (header_may_come_ && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
   try {
     if (line == "reset") {
       begin_episode();

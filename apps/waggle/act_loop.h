@@ -34,7 +34,7 @@ class ActLoop {
   ActLoop& operator=(const ActLoop&) = delete;
 
   std::string answer_json(const std::string& line);
-  std::string answer_csv(const std::string& line);
+  std::string answer_csv(std::string line);
 
   /// Steps answered, over all episodes.
   std::uint64_t steps() const { return clock_; }
