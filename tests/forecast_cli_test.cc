@@ -79,6 +79,21 @@ TEST_F(ForecastCli, ASineIsLinear) {
   EXPECT_TRUE(result["models"][1]["closed_loop"]["diverged_at"].is_null());
 }
 
+TEST_F(ForecastCli, WithoutFlagsItUsesTheLibrarysDefaults) {
+  // options_test compares these with ForecastOptions{}.
+  const json result = json::parse(run("forecast " + wave(400) + " --column x --json").out);
+  EXPECT_EQ(result["horizon"], 1);
+  EXPECT_EQ(result["closed_loop"], 0);
+  EXPECT_EQ(result["tested"], 100);
+  const json& reservoir = result["options"]["reservoir"];
+  const json expected = json::parse(R"({"units": 300, "activation": "tanh", "leak": 1.0,
+      "slowest_leak": null, "distribution": "uniform", "recurrent_scaling": 1.0,
+      "input_scaling": 0.3, "bias_scaling": 1.0, "orthogonal": false, "density": 1.0,
+      "operator_norm": null, "spectral_radius": 0.9, "procedure_one": null,
+      "direct_inputs": true})");
+  EXPECT_EQ(reservoir, expected);
+}
+
 TEST_F(ForecastCli, ConfigAndFlagsOnTopOfIt) {
   const std::string config = write("c.toml",
                                    "washout = 50\nridge = 1e-6\n"

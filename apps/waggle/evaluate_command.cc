@@ -42,7 +42,7 @@ struct EvaluateCommand {
   OptionFlags flags;
   std::filesystem::path model;
   std::vector<std::string> targets;
-  Index steps = 10'000;
+  Index steps = EpisodeScoreOptions().max_steps;
   std::optional<Index> episodes;
   std::uint64_t seed = 0;
   std::filesystem::path out;
@@ -120,8 +120,7 @@ void EvaluateCommand::on_environment(const Model& loaded, const toml::table& opt
   BuiltIn built_in = make_built_in(targets.front(), options);
   require_controls(loaded, built_in);
   heed_interrupts();
-  const bool endless = !built_in.episodic && built_in.score == ControlProblem::Score::mean_reward;
-  endless ? by_steps(loaded, built_in) : by_episodes(loaded, built_in);
+  built_in.is_endless() ? by_steps(loaded, built_in) : by_episodes(loaded, built_in);
 }
 
 /// What was asked for, with so many episodes.
@@ -162,7 +161,7 @@ void EvaluateCommand::write_runs(const EnvironmentSpec& spec, const Trajectory& 
 /// What goes on for ever: the mean reward of long runs.
 void EvaluateCommand::by_steps(const Model& loaded, BuiltIn& built_in) const {
   const EnvironmentSpec spec = built_in.environment->spec();
-  const Index runs = episodes.value_or(1);
+  const Index runs = episodes.value_or(ScoreOptions().runs);
   GreedyPolicy greedy = loaded.policy();
   const auto score = [&](Policy& policy, double divergence_limit) {
     return run_interruptibly([&] {
@@ -309,11 +308,16 @@ void add_evaluate(CLI::App& app) {
       ->required();
   command
       ->add_option("--steps", options->steps,
-                   "on an environment: steps of an episode, unless it ends before")
+                   "on an environment: " + help_of(&EpisodeScoreOptions::max_steps))
       ->capture_default_str();
   command->add_option("--episodes", options->episodes,
-                      "on an environment: how many. Not given: 1 where they never end, else 100");
-  command->add_option("--seed", options->seed, "of the environment, and of random candidates")
+                      fmt::format("on an environment: {}. Not given: {} where they never end, else "
+                                  "{}",
+                                  help_of(&EpisodeScoreOptions::episodes), ScoreOptions().runs,
+                                  EpisodeScoreOptions().episodes));
+  command
+      ->add_option("--seed", options->seed,
+                   "of the environment, and " + help_of(&LogEvaluationOptions::seed))
       ->capture_default_str();
   command->add_option("--out", options->out, "directory for results.json and the data as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

@@ -24,9 +24,9 @@ struct ExportCommand {
   ConfigFile config;
   std::filesystem::path file;
   std::string to = "c";
-  std::string precision = "double";
-  std::uint64_t seed = 0;
-  bool guarded = false;
+  std::string precision{name_of(ExportOptions().precision)};
+  std::uint64_t seed = ExportOptions().seed;
+  bool guarded = ExportOptions().guarded;
   std::string fallback;
   OptionFlags flags;
   std::filesystem::path out;
@@ -121,16 +121,18 @@ void add_export(CLI::App& app) {
           "NAME of NAME.h and NAME.c, and of what is in them: NAME_reset, NAME_step; what C "
           "does not allow in a name becomes _")
       ->required();
-  command->add_option("--precision", options->precision, "float or double")->capture_default_str();
-  command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
+  command
+      ->add_option("--precision", options->precision,
+                   help_of(&ExportOptions::precision) + ": float or double")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, help_of(&ExportOptions::seed))
       ->capture_default_str();
   command->add_flag("--json", options->json, "print the sizes as JSON");
   command->add_flag("--guard", options->guarded,
-                    "hold what is read within what was learnt from, count it, and tell how new a "
-                    "situation is, as act does");
-  command->add_option("--fallback", options->fallback,
-                      "what acts where novelty is above the limit: hold (the last action) or zero; "
-                      "with --guard");
+                    help_of(&ExportOptions::guarded) + ", as act does");
+  command->add_option(
+      "--fallback", options->fallback,
+      help_of(&ExportOptions::fallback) + ": hold (the last action) or zero; with --guard");
   options->flags.add(*command, GuardOptions{}, "", "With --guard");
   command->get_option("--hold")->group("");  // always: there is nobody to read an error
   options->config.add(*command, &options->flags);

@@ -37,23 +37,25 @@ void require_given(bool given, const char* flag, const std::vector<std::string>&
 }  // namespace
 
 void LogColumnsFlags::add(CLI::App& command) {
-  const auto list = [&](const char* name, auto& to, const char* help) {
+  const auto list = [&](const char* name, auto& to, const std::string& help) {
     return take_list(command.add_option(name, to, help))->delimiter(',');
   };
-  command.add_option("--reward", reward, "column of the reward; required");
-  list("--action", actions, "column of the action, or several: a,b; required");
-  list("--observe", observe, "columns observed: a,b. Not given: all that are nothing else");
-  list("--labelled", labelled, "columns observed whose numbers are labels; text always is");
-  list("--ignore", ignore, "columns to leave out: a,b");
+  const auto names = [&](const char* name, std::vector<std::string>& to, const std::string& help) {
+    list(name, to, help)->type_name("TEXT,...");
+  };
+  command.add_option("--reward", reward, help_of(&LogOptions::reward) + "; required");
+  names("--action", actions, help_of(&LogOptions::actions) + "; required");
+  names("--observe", observe, help_of(&LogOptions::observations));
+  names("--labelled", labelled, help_of(&LogOptions::labelled));
+  names("--ignore", ignore, help_of(&LogOptions::ignore));
   command.add_flag("--observe-nothing", observe_nothing, "the reward is all there is to see");
-  list("--action-bounds", action_bounds,
-       "lower,upper for all actions, or a pair for each. Not given: those of the log");
-  list("--choices", choices,
-       "the choices of a discrete action in their order: off,on. Not given: those of the log");
-  command.add_flag("--discrete", discrete, "the action is a choice, though numeric");
-  command.add_flag("--continuous", continuous, "the action is a quantity, though of whole numbers");
+  list("--action-bounds", action_bounds, "lower,upper: " + help_of(&LogOptions::lower));
+  names("--choices", choices, help_of(&LogOptions::choices));
+  const std::string kind = help_of(&LogOptions::action_kind);
+  command.add_flag("--discrete", discrete, kind + ": a choice, though numeric");
+  command.add_flag("--continuous", continuous, kind + ": a quantity, though of whole numbers");
   command.add_flag("--no-reward-input", no_reward_input,
-                   "the controller will not see the reward while it acts");
+                   help_of(&LogOptions::reward_is_input) + ": it does not");
   reading.add(command);
 }
 

@@ -4,25 +4,18 @@
 
 #include <fmt/format.h>
 
+#include "option_flags.h"
+
 namespace waggle::app {
 
 void LogFlags::add(CLI::App& command) {
-  command.add_flag("--reward-next", reward_next,
-                   "the reward of an action, and whether it ended the process, stand in the "
-                   "action's own row; not given: in the next one");
-  command.add_option("--episode", episode, "column whose change starts an episode")
+  command.add_flag("--reward-next", reward_next, help_of(&LogOptions::reward_next));
+  command.add_option("--episode", episode, help_of(&LogOptions::episode))->capture_default_str();
+  command.add_option("--terminated", terminated, help_of(&LogOptions::terminated))
       ->capture_default_str();
-  command
-      .add_option("--terminated", terminated,
-                  "column of rows that end the process; 'terminals' will do, too")
+  command.add_option("--truncated", truncated, help_of(&LogOptions::truncated))
       ->capture_default_str();
-  command
-      .add_option("--truncated", truncated,
-                  "column of rows that end the record; 'timeouts' will do, too")
-      ->capture_default_str();
-  command.add_option("--time", time,
-                     "column of times, as numbers or as 2024-03-31T12:00:00Z, which is no "
-                     "observation; a gap in it starts a record by itself");
+  command.add_option("--time", time, help_of(&LogOptions::time));
 }
 
 void LogFlags::apply(LogOptions& options) const {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -32,6 +34,21 @@ std::string dashed(std::string name);
 
 /// Says what is wrong with a word that must be one of the choices; nothing if it is.
 std::string fault_in_choice(const std::string& text, const std::vector<std::string>& choices);
+
+/// The line of help that describe() has of a field, for a flag that is not made by OptionFlags.
+template <typename Options, typename Field>
+std::string help_of(Field Options::*field) {
+  Options options;
+  std::string found;
+  const auto look = [&](const char* /*name*/, auto& visited, const char* help) {
+    if constexpr (std::is_same_v<std::remove_reference_t<decltype(visited)>, Field>) {
+      if (&visited == &(options.*field)) found = help;
+    }
+  };
+  describe(look, options);
+  assert(!found.empty());
+  return found;
+}
 
 /// Makes an option of a list take one word at a time, so that arguments after it are left alone:
 /// it is repeated, or its items are joined by a comma if it is told so by delimiter(',').

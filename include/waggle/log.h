@@ -100,21 +100,29 @@ struct LogOptions {
 template <typename Visitor>
 void describe(Visitor& v, LogOptions& o) {
   v("reward", o.reward, "column of the reward");
-  v("reward_next", o.reward_next, "the reward of an action stands in the action's own row");
-  v("actions", o.actions, "columns of the action");
+  v("reward_next", o.reward_next,
+    "the reward of an action, and whether it ended the process, stand in the action's own row, not "
+    "in the next one");
+  v("actions", o.actions, "column of the action, or several");
   v("observations", o.observations, "columns observed; not given: all that are nothing else");
-  v("labelled", o.labelled, "of these, whose numbers are labels");
+  v("labelled", o.labelled, "columns observed whose numbers are labels; text always is");
   v("ignore", o.ignore, "columns to leave out");
-  v("missing", o.missing, "observations that are missing: refuse, or hold the last value");
+  v("missing", o.missing,
+    "what to make of observations that are missing: refuse, or hold the last value and observe "
+    "that it is missing");
   v("episode", o.episode, "column whose change starts an episode");
-  v("terminated", o.terminated, "column of rows that end the process");
-  v("truncated", o.truncated, "column of rows that end the record");
-  v("time", o.time, "column of times; a gap in them starts an episode");
-  v("reward_is_input", o.reward_is_input, "whether the controller sees the reward");
+  v("terminated", o.terminated, "column of rows that end the process; 'terminals' will do, too");
+  v("truncated", o.truncated, "column of rows that end the record; 'timeouts' will do, too");
+  v("time", o.time,
+    "column of times, as numbers or as 2024-03-31T12:00:00Z, which is no observation; a gap in it "
+    "starts a record by itself");
+  v("reward_is_input", o.reward_is_input, "whether the controller sees the reward while it acts");
   v("action_kind", o.action_kind, "whether the action is a choice or a quantity");
-  v("choices", o.choices, "of a discrete action, in their order; empty: those in the log");
-  v("lower", o.lower, "bounds of continuous actions, one or one each; empty: those of the log");
-  v("upper", o.upper, "as lower");
+  v("choices", o.choices,
+    "the choices of a discrete action in their order; not given: those of the log");
+  v("lower", o.lower,
+    "bounds of continuous actions, one for all or one for each; not given: those of the log");
+  v("upper", o.upper, "the upper bounds, likewise");
   v("minimum_rows", o.minimum_rows, "fewer are refused");
   v("reward_must_vary", o.reward_must_vary, "refuse a reward that never changes");
   v("chunk_rows", o.chunk_rows, "rows read at a time");

@@ -27,7 +27,7 @@ LearnOptions iterated();
 /// The same for systems with much noise and a short memory.
 LearnOptions iterated_noisy();
 
-/// Forecasting a smooth series from its own past.
+/// Forecasting a smooth series from its own past, SupervisedOptions{}.
 SupervisedOptions forecasting();
 
 struct Preset {

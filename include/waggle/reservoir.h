@@ -114,9 +114,9 @@ struct ReservoirOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ReservoirOptions& o) {
+/// What all options of a reservoir share.
+template <typename Visitor, typename AnyReservoir>
+void describe_reservoir(Visitor& v, AnyReservoir& o) {
   v("units", o.units, "units in a network; memory grows with their square, time faster");
   v("activation", o.activation, "how a unit responds");
   v("leak", o.leak, "how fast units follow their input, in (0, 1]; 1 is at once");
@@ -134,6 +134,12 @@ void describe(Visitor& v, ReservoirOptions& o) {
   v("procedure_one", o.procedure_one, "draw the weights by Procedure 1 instead");
   v("direct_inputs", o.direct_inputs, "let the readout see the inputs and a constant too");
   v("seed", o.seed, "draws the weights");
+}
+
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ReservoirOptions& o) {
+  describe_reservoir(v, o);
 }
 
 /// The weights of an echo state network as plain data, to be saved and restored: from the same
