@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,9 +22,6 @@ TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("", "subcommand");
   expect_refused("fly", "fly");
   expect_refused("--bogus", "--bogus");
-  expect_refused("reproduce moon-world", "moon-world",
-                 "bee-world, market-maker, bias, convergence, online, forecasting, control, worth, "
-                 "narrow, watch, all");
   expect_refused("reproduce --bogus", "--bogus");
   expect_refused("reproduce --seeds 0", "--seeds 0", "at least 1");
   expect_refused("reproduce --seeds -3", "--seeds -3");
@@ -32,6 +31,42 @@ TEST_F(Cli, BadInputIsOneLineAndExitCodeTwo) {
   expect_refused("reproduce bee-world --learner magic", "magic", "paper", "standardised");
   expect_refused("reproduce bee-world --seeds 1 --out /proc/nowhere", "/proc/nowhere");
   expect_refused("reproduce online --learner lspi", "--learner lspi", "online");
+}
+
+/// Each experiment is a file.
+std::set<std::string> experiments() {
+  const std::string ending = "_experiment.cc";
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(WAGGLE_SOURCE_DIR "/apps/waggle")) {
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(ending)) continue;
+    name.resize(name.size() - ending.size());
+    std::replace(name.begin(), name.end(), '_', '-');
+    names.insert(name);
+  }
+  return names;
+}
+
+TEST_F(Cli, WhoAsksForAnExperimentThatIsNotThereIsToldThoseThatAre) {
+  std::set<std::string> expected = experiments();
+  EXPECT_GE(expected.size(), 10u);
+  EXPECT_TRUE(expected.contains("bee-world"));
+  const std::string help = run("reproduce --help").out;
+  for (const std::string& name : expected) {
+    EXPECT_NE(help.find(name + ", "), std::string::npos) << name;
+  }
+  expect_refused("reproduce moon-world", "moon-world");
+  const std::string fault = run("reproduce moon-world").err;
+  const std::string start = "must be one of ";
+  const std::size_t found = fault.find(start);
+  ASSERT_NE(found, std::string::npos) << fault;
+  std::stringstream list(fault.substr(found + start.size()));
+  std::set<std::string> named;
+  for (std::string name; std::getline(list >> std::ws, name, ',');) {
+    named.insert(name.substr(0, name.find('\n')));
+  }
+  expected.insert("all");
+  EXPECT_EQ(named, expected);
 }
 
 TEST_F(Cli, AnUnwritableDirectoryIsRefusedAndLeftAlone) {
@@ -44,7 +79,9 @@ TEST_F(Cli, AnUnwritableDirectoryIsRefusedAndLeftAlone) {
 TEST_F(Cli, HelpAndVersion) {
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_NE(run("--help").out.find("reproduce"), std::string::npos);
-  EXPECT_NE(run("reproduce --help").out.find("Example"), std::string::npos);
+  const std::string reproduce = run("reproduce --help").out;
+  EXPECT_NE(reproduce.find("Example"), std::string::npos);
+  EXPECT_NE(reproduce.find("of control not given: predictive"), std::string::npos) << reproduce;
   EXPECT_EQ(run("--version").out.rfind("waggle ", 0), 0u);
 }
 

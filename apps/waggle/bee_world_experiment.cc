@@ -116,6 +116,8 @@ Figure reference_figure(const Exact& exact) {
 
 /// The flights of some seeds by one learner.
 struct Flights {
+  std::string name;  ///< of the learner
+  LearnOptions learner;
   std::vector<SeedOutcome> outcomes;
   std::vector<std::vector<LearnRound>> rounds;
 };
@@ -126,12 +128,13 @@ struct Problem {
 };
 
 Flights fly_all(const ReproduceOptions& options, const std::string& what, const Problem& problem,
-                const LearnOptions& learner, const SeedProgress& progress) {
-  Flights flights;
+                const std::string& name, const SeedProgress& progress) {
+  Flights flights{
+      .name = name, .learner = problem.file.learner(name), .outcomes = {}, .rounds = {}};
   flights.outcomes.resize(static_cast<std::size_t>(options.seeds));
   flights.rounds.resize(flights.outcomes.size());
   const std::size_t done = for_each_seed(options, what, progress, [&](int i, std::uint64_t seed) {
-    Flight flight = fly(problem.world, learner, problem.file.evaluation_steps(), seed);
+    Flight flight = fly(problem.world, flights.learner, problem.file.evaluation_steps(), seed);
     end_if_interrupted();
     flights.outcomes[static_cast<std::size_t>(i)] = {
         .values = {flight.learnt.rounds.front().mean_reward,
@@ -180,20 +183,20 @@ std::uint64_t median_seed(const ReproduceOptions& options, const Flights& flight
 
 /// The best learner's flight and its learning curve.
 std::vector<Figure> best_figures(const ReproduceOptions& options, const Problem& problem,
-                                 const std::string& name, const Flights& flights, double optimum,
+                                 const Flights& flights, double optimum,
                                  const SeedProgress& progress) {
   const std::string best = problem.file.best_learner();
-  const LearnOptions learner = problem.file.learner(best);
   ReproduceOptions few = options;
   few.seeds = std::min(options.seeds, kFigureSeeds);
   Figure flight = missing_figure("best_flight", "interrupted");
   Figure curve = missing_figure("learning_curve", "interrupted");
   try {
-    Flights its =
-        name == best ? flights : fly_all(few, "bee-world, " + best, problem, learner, progress);
+    Flights its = flights.name == best
+                      ? flights
+                      : fly_all(few, "bee-world, " + best, problem, best, progress);
     flight = learnt_flight(
         "best_flight", problem.world,
-        fly(problem.world, learner, problem.file.evaluation_steps(), median_seed(few, its)));
+        fly(problem.world, its.learner, problem.file.evaluation_steps(), median_seed(few, its)));
     its.rounds.resize(std::min<std::size_t>(its.rounds.size(), kFigureSeeds));
     curve = learning_curve(its.rounds, 1.0, optimum);
   } catch (const Interrupted&) {
@@ -242,13 +245,13 @@ std::vector<Fact> facts(const ExperimentFile& file, const Exact& exact) {
 }
 
 ExperimentResult summarise(const ReproduceOptions& options, const Problem& problem,
-                           const std::string& name, const LearnOptions& learner,
                            const Flights& flights, const Exact& exact,
                            const SeedProgress& progress) {
   const BeeWorldOptions& world = problem.world;
+  const LearnOptions& learner = flights.learner;
   const Index steps = problem.file.evaluation_steps();
   const double optimum = exact.optimal.mean_nectar;
-  ExperimentResult result = start_result(options, "bee-world", name);
+  ExperimentResult result = start_result(options, "bee-world", flights.name);
   result.options = {
       {"environment", to_json(world)}, {"learner", to_json(learner)}, {"evaluation_steps", steps}};
   result.seeds = static_cast<int>(flights.outcomes.size());
@@ -264,7 +267,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const Problem& probl
     result.figures = {
         initial_flight(world, flight), learnt_flight("improved_flight", world, flight),
         field_figure(world, flight.learnt.experience.steps()), reference_figure(exact)};
-    for (Figure& figure : best_figures(options, problem, name, flights, optimum, progress)) {
+    for (Figure& figure : best_figures(options, problem, flights, optimum, progress)) {
       result.figures.push_back(std::move(figure));
     }
     result.figures.push_back(path_of_ridges(options, problem, *result.figure_seed, progress));
@@ -277,14 +280,12 @@ void reproduce_bee_world(const ReproduceOptions& options, const SeedProgress& pr
   const Problem problem;
   std::map<double, Exact> exact;  // by discount: learners share it
   for (const std::string& name : options.learners) {
-    const LearnOptions learner = problem.file.learner(name);
-    const Flights flights = fly_all(options, "bee-world", problem, learner, progress);
-    const double discount = learner.fit.value.discount;
+    const Flights flights = fly_all(options, "bee-world", problem, name, progress);
+    const double discount = flights.learner.fit.value.discount;
     if (!exact.contains(discount)) {
       exact.emplace(discount, solve_exactly(problem.world, discount));
     }
-    results.push_back(
-        summarise(options, problem, name, learner, flights, exact.at(discount), progress));
+    results.push_back(summarise(options, problem, flights, exact.at(discount), progress));
   }
 }
 

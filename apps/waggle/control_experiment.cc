@@ -95,10 +95,6 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-bool is_endless(const ControlProblem& problem) {
-  return !problem.episodic && problem.score == ControlProblem::Score::mean_reward;
-}
-
 struct Judged {
   double score = 0.0;
   bool diverged = false;
@@ -106,7 +102,7 @@ struct Judged {
 
 Judged judge(const BuiltIn& problem, const Model& model, Index steps, std::uint64_t seed) {
   GreedyPolicy policy = model.policy();
-  if (is_endless(problem)) {
+  if (problem.is_endless()) {
     const PolicyScore score =
         score_policy(*problem.environment, policy,
                      {.steps = steps, .seed = seed, .divergence_limit = model.divergence_limit},

@@ -46,12 +46,11 @@ struct Errors {
   std::vector<double> estimation;  ///< against the same readout from all the data there could be
 };
 
-ReservoirOptions reservoir(const ConvergenceTask& task, Index features, std::uint64_t seed) {
-  ReservoirOptions options;
-  options.procedure_one = ProcedureOne{.features = features, .delay = task.delay};
-  options.direct_inputs = true;
-  options.seed = seed;
-  return options;
+SupervisedReservoirOptions reservoir(const ConvergenceTask& task, Index features,
+                                     std::uint64_t seed) {
+  return {.procedure_one = ProcedureOne{.features = features, .delay = task.delay},
+          .direct_inputs = true,
+          .seed = seed};
 }
 
 double rms(const MatrixXd& errors) {
@@ -250,28 +249,43 @@ Errors theorem_2_in_features(const ConvergenceTask& task, const Market& market,
   return errors;
 }
 
+/// What all seeds met along one ladder.
+struct Climbed {
+  std::string column;  ///< steps or features
+  std::string symbol;  ///< ℓ or N
+  std::vector<double> ladder;
+  std::vector<Errors> seeds;
+};
+
+/// One of the errors, and what it is called.
+struct ErrorKind {
+  std::vector<double> Errors::*errors;
+  std::string name;
+  std::string label;
+};
+
+const ErrorKind kTotal{&Errors::total, "error", "error"};
+const ErrorKind kEstimation{&Errors::estimation, "estimation_error", "estimation error"};
+
 /// One metric for each rung of the ladder.
-void add_errors(const std::string& name, const std::string& label, const char* variable,
-                const std::vector<double>& ladder, const std::vector<Errors>& seeds,
-                std::vector<double> Errors::*which, ExperimentResult& result) {
-  for (std::size_t i = 0; i < ladder.size(); ++i) {
-    Metric metric{fmt::format("{}_{}", name, ladder[i]),
-                  fmt::format("{}, {} = {}", label, variable, ladder[i]),
+void add_errors(const Climbed& climbed, const ErrorKind& kind, ExperimentResult& result) {
+  for (std::size_t i = 0; i < climbed.ladder.size(); ++i) {
+    Metric metric{fmt::format("{}_{}_{}", kind.name, climbed.column, climbed.ladder[i]),
+                  fmt::format("{}, {} = {}", kind.label, climbed.symbol, climbed.ladder[i]),
                   {},
                   {},
                   {}};
-    for (const Errors& errors : seeds) metric.values.push_back((errors.*which)[i]);
+    for (const Errors& errors : climbed.seeds) metric.values.push_back((errors.*kind.errors)[i]);
     result.metrics.push_back(std::move(metric));
   }
 }
 
 /// The mean over the seeds of each one's slope, with its 95 % confidence interval.
-void add_slope(const std::string& name, const std::string& label, const std::vector<double>& ladder,
-               const std::vector<Errors>& seeds, std::vector<double> Errors::*which,
-               ExperimentResult& result) {
-  VectorXd slopes(static_cast<Index>(seeds.size()));
+void add_slope(const Climbed& climbed, const ErrorKind& kind, ExperimentResult& result) {
+  VectorXd slopes(std::ssize(climbed.seeds));
   for (Index s = 0; s < slopes.size(); ++s) {
-    slopes[s] = log_slope(ladder, seeds[static_cast<std::size_t>(s)].*which);
+    const Errors& errors = climbed.seeds[static_cast<std::size_t>(s)];
+    slopes[s] = log_slope(climbed.ladder, errors.*kind.errors);
   }
   const double mean = slopes.mean();
   const auto count = static_cast<double>(slopes.size());
@@ -281,56 +295,58 @@ void add_slope(const std::string& name, const std::string& label, const std::vec
     margin = boost::math::quantile(boost::math::students_t(count - 1), 0.975) * deviation /
              std::sqrt(count);
   }
+  const std::string name = "slope_" + climbed.column;
+  const std::string label = fmt::format("  slope of the {} in {}", kind.label, climbed.symbol);
   result.facts.push_back(
-      {name,
-       margin ? fmt::format("  {}, ± {:.2f} (95 %)", label, *margin) : fmt::format("  {}", label),
-       -0.5,
-       mean,
-       {}});
+      {name, margin ? fmt::format("{}, ± {:.2f} (95 %)", label, *margin) : label, -0.5, mean, {}});
   result.facts.push_back({name + "_margin", "", {}, margin, {}});
 }
 
-Figure ladder_figure(const char* name, const char* variable, const std::vector<double>& ladder,
-                     std::uint64_t first_seed, const std::vector<Errors>& seeds) {
-  const bool both = !seeds.front().estimation.empty();
-  Figure figure{name, {variable, "seed", "error"}, {}};
+Figure ladder_figure(const std::string& theorem, const Climbed& climbed, std::uint64_t first_seed) {
+  const bool both = !climbed.seeds.front().estimation.empty();
+  Figure figure{
+      fmt::format("{}_{}", theorem, climbed.column), {climbed.column, "seed", "error"}, {}};
   if (both) figure.columns.emplace_back("estimation_error");
-  for (std::size_t s = 0; s < seeds.size(); ++s) {
-    for (std::size_t i = 0; i < ladder.size(); ++i) {
-      figure.rows.push_back({ladder[i], static_cast<double>(first_seed + s), seeds[s].total[i]});
-      if (both) figure.rows.back().push_back(seeds[s].estimation[i]);
+  for (std::size_t s = 0; s < climbed.seeds.size(); ++s) {
+    const Errors& errors = climbed.seeds[s];
+    for (std::size_t i = 0; i < climbed.ladder.size(); ++i) {
+      figure.rows.push_back(
+          {climbed.ladder[i], static_cast<double>(first_seed + s), errors.total[i]});
+      if (both) figure.rows.back().push_back(errors.estimation[i]);
     }
   }
   return figure;
 }
 
+/// A theorem's ladder of N, and how a seed climbs both.
+struct Theorem {
+  std::string name;  ///< what its figures' names begin with
+  std::vector<double> features;
+  std::function<Errors(std::uint64_t seed)> in_steps;
+  std::function<Errors(std::uint64_t seed)> in_features;
+};
+
 /// Runs both ladders of one theorem for every seed and writes them up.
-void climb(const ReproduceOptions& options, const SeedProgress& progress,
-           const std::vector<double>& features,
-           const std::function<Errors(std::uint64_t)>& in_steps,
-           const std::function<Errors(std::uint64_t)>& in_features, const char* steps_figure,
-           const char* features_figure, ExperimentResult& result) {
-  std::vector<Errors> by_steps(static_cast<std::size_t>(options.seeds));
-  std::vector<Errors> by_features(by_steps.size());
+void climb(const ReproduceOptions& options, const SeedProgress& progress, const Theorem& theorem,
+           ExperimentResult& result) {
+  const std::vector<Errors> none(static_cast<std::size_t>(options.seeds));
+  Climbed steps{.column = "steps", .symbol = "ℓ", .ladder = kSteps, .seeds = none};
+  Climbed features{.column = "features", .symbol = "N", .ladder = theorem.features, .seeds = none};
   const std::size_t done =
       for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-        by_steps[static_cast<std::size_t>(i)] = in_steps(seed);
-        by_features[static_cast<std::size_t>(i)] = in_features(seed);
+        steps.seeds[static_cast<std::size_t>(i)] = theorem.in_steps(seed);
+        features.seeds[static_cast<std::size_t>(i)] = theorem.in_features(seed);
       });
-  by_steps.resize(done);
-  by_features.resize(done);
+  steps.seeds.resize(done);
+  features.seeds.resize(done);
   result.seeds = static_cast<int>(done);
-  add_errors("error_steps", "error", "ℓ", kSteps, by_steps, &Errors::total, result);
-  add_errors("estimation_error_steps", "estimation error", "ℓ", kSteps, by_steps,
-             &Errors::estimation, result);
-  add_errors("error_features", "error", "N", features, by_features, &Errors::total, result);
-  add_slope("slope_steps", "slope of the estimation error in ℓ", kSteps, by_steps,
-            &Errors::estimation, result);
-  add_slope("slope_features", "slope of the error in N", features, by_features, &Errors::total,
-            result);
-  result.figures = {
-      ladder_figure(steps_figure, "steps", kSteps, options.first_seed, by_steps),
-      ladder_figure(features_figure, "features", features, options.first_seed, by_features)};
+  add_errors(steps, kTotal, result);
+  add_errors(steps, kEstimation, result);
+  add_errors(features, kTotal, result);
+  add_slope(steps, kEstimation, result);
+  add_slope(features, kTotal, result);
+  result.figures = {ladder_figure(theorem.name, steps, options.first_seed),
+                    ladder_figure(theorem.name, features, options.first_seed)};
 }
 
 void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& progress,
@@ -347,11 +363,13 @@ void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& 
   ExperimentResult first = start_result(options, "convergence-theorem-1", "least squares");
   first.paper_column = "conjectured";
   first.options = {{"hidden_markov", to_json(process)}, {"task", to_json(task_1)}};
-  climb(
-      options, progress, kFeatures1,
-      [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
-      [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); },
-      "theorem_1_steps", "theorem_1_features", first);
+  climb(options, progress,
+        {.name = "theorem_1",
+         .features = kFeatures1,
+         .in_steps = [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
+         .in_features =
+             [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); }},
+        first);
   results.push_back(std::move(first));
   if (interrupted()) return;
 
@@ -363,10 +381,16 @@ void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& 
                     {"task", to_json(task_2)}};
   const MarketReference reference(task_2, market, options.first_seed);
   climb(
-      options, progress, kFeatures2,
-      [&](std::uint64_t seed) { return theorem_2_in_steps(task_2, market, reference, seed); },
-      [&](std::uint64_t seed) { return theorem_2_in_features(task_2, market, reference, seed); },
-      "theorem_2_steps", "theorem_2_features", second);
+      options, progress,
+      {.name = "theorem_2",
+       .features = kFeatures2,
+       .in_steps =
+           [&](std::uint64_t seed) { return theorem_2_in_steps(task_2, market, reference, seed); },
+       .in_features =
+           [&](std::uint64_t seed) {
+             return theorem_2_in_features(task_2, market, reference, seed);
+           }},
+      second);
   results.push_back(std::move(second));
 }
 

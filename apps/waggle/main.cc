@@ -143,6 +143,19 @@ std::string seeds_help(const ReproduceOptions& options, std::vector<std::string>
                      experiments.size() == 1 ? "is" : "are");
 }
 
+/// Says of those that do not begin with the usual learner which one theirs is.
+std::string learner_help() {
+  std::string text =
+      fmt::format("of {}: paper, standardised, lstd, lspi, iterated, … (see experiments/*.toml)",
+                  in_words(experiment_names(&Experiment::has_learners), "and"));
+  const std::vector<std::string> usual = ReproduceOptions().learners;
+  for (const Experiment& experiment : experiments()) {
+    if (!experiment.has_learners || experiment.learner == usual.front()) continue;
+    text += fmt::format("; of {} not given: {}", experiment.name, experiment.learner);
+  }
+  return text;
+}
+
 void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
   CLI::App* command =
       app.add_subcommand("reproduce", "Reproduce the paper's results next to the exact solutions");
@@ -150,11 +163,7 @@ void add_reproduce(CLI::App& app, ExperimentCommand& shared) {
       ->add_option("experiment", shared.options.experiment,
                    fmt::format("{}, or all of the paper's", fmt::join(experiment_names(), ", ")))
       ->capture_default_str();
-  command
-      ->add_option("--learner", shared.options.learners.front(),
-                   fmt::format("of {}: paper, standardised, lstd, lspi, iterated, … "
-                               "(see experiments/*.toml); of control not given: standard",
-                               in_words(experiment_names(&Experiment::has_learners), "and")))
+  command->add_option("--learner", shared.options.learners.front(), learner_help())
       ->capture_default_str();
   shared.add_options(*command, seeds_help(shared.options, experiment_names()));
   command->footer(

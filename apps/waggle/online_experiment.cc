@@ -102,7 +102,7 @@ class Judge {
 constexpr std::array kUpdates = {OnlineUpdate::recursive, OnlineUpdate::whitened,
                                  OnlineUpdate::plain};
 
-/// A name for each number that one seed gives, in the order in which run_seed() gives them.
+/// A name for each number that one seed gives, in the order in which evaluate_seed() gives them.
 std::vector<Metric> evaluation_metrics() {
   std::vector<Metric> metrics{
       {"batch_error", "projected Bellman error of LSTD, all steps at once", {}, {}, {}}};

@@ -52,10 +52,13 @@ struct Truth {
   double standard_error = 0.0;
 };
 
-/// (1 − γ) E[r_{k+1} + γ r_{k+2} + …] where a controller takes over from the logged policy, less
-/// the same where it does not, by simulation. Whoever acts, a take-over begins with the same system
-/// and has the same noise; and what the reward it begins with and the logged policy's return
-/// explain of the difference counts with their mean, which a longer simulation knows better.
+/// What a controller is worth, by simulation: (1 − γ) E[r_{k+1} + γ r_{k+2} + …] where it takes
+/// over from the logged policy, less the same where that goes on.
+///
+/// Both go on from a copy of the same system, with the same noise, so that most of the noise
+/// cancels in the difference. Control variates take more of it away: the reward a take-over begins
+/// with and the logged policy's return, whose means a longer simulation knows better
+/// (`mean_reward`).
 class TakeOvers {
  public:
   TakeOvers(const Problem& kind, double mean_reward, std::uint64_t seed)
@@ -115,7 +118,7 @@ class TakeOvers {
       search.apply(rows_.actions().col(k), next);
       remembered.swap(next);
     }
-    // Both have the mean reward for a mean.
+    // Both control variates have the mean reward for their expectation.
     Eigen::MatrixX2d explaining(kTakeOvers, 2);
     explaining << begun_, logged_;
     const Eigen::RowVector2d off = explaining.colwise().mean().array() - mean_reward_;

@@ -33,6 +33,10 @@ struct ControlProblem {
     discounted_return,  ///< mean over episodes of Σ γᵏ r_{k+1}, γ = discount
   };
   Score score = Score::mean_reward;
+  /// Whether it is judged by how it goes on for ever, score_policy, rather than by whole episodes,
+  /// score_on.
+  bool is_endless() const { return !episodic && score == Score::mean_reward; }
+
   /// The best that is known without learning, in terms of that score, and a policy that reaches it
   /// from percepts alone. Empty where there is none, or where it needs to see what is hidden.
   struct Reference {
