@@ -280,8 +280,9 @@ std::string learnt_table(const Model& model) {
                                               model.controller.pessimism.factor));
   }
   const double discount = model.options.value.discount;
-  text += table_line("discount γ", fmt::format("{}: looks about {:.3g} step{} ahead", discount,
-                                               1.0 / (1.0 - discount), discount > 0.0 ? "s" : ""));
+  const std::string steps = fmt::format("{:.3g}", 1.0 / (1.0 - discount));
+  text += table_line("discount γ", fmt::format("{}: looks about {} step{} ahead", discount, steps,
+                                               steps == "1" ? "" : "s"));
   text += model.controller.predictive() != nullptr ? predictive_text(model) : network_text(model);
   text += table_line("residual", fmt::format("{:.4g}, root mean square of the Bellman error",
                                              model.diagnostics.residual));

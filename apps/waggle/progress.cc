@@ -35,7 +35,7 @@ bool can_redraw() {
 /// Ends the program without unwinding: another thread is still at work.
 [[noreturn]] void end_interrupted(const std::string& what_is_saved) {
   discard_temporary_files();
-  screen.lock();  // for good
+  screen.lock();  // and never unlocked: nothing may be drawn below the message
   if (line_shown) std::fputs(kEraseLine, stderr);
   fmt::print(stderr, "waggle: interrupted; {}\n", what_is_saved);
   std::fflush(stderr);

@@ -58,8 +58,8 @@ std::string progress_text(const std::string& what, const std::string& unit, doub
 /// Work was interrupted before there was anything to keep.
 using Interrupted = Stopped;
 
-/// From here on, Ctrl-C (and a polite kill) only asks for the end: interrupted() becomes true and
-/// the command saves what it has. A second Ctrl-C ends the program at once.
+/// From here on, Ctrl-C and SIGTERM only ask for the end: interrupted() becomes true and the
+/// command saves what it has. A second one ends the program at once.
 void heed_interrupts();
 bool interrupted();
 /// Shows nothing, and asks for the end when interrupted.

@@ -100,6 +100,7 @@ class OnlineValue {
   const Eigen::VectorXd& weights() const { return averaged() ? average_ : weights_; }
   Eigen::Index steps() const { return steps_; }
   const OnlineValueOptions& options() const { return options_; }
+  // What these two return is made anew now and then: it stays until the next update.
   /// Conditions on the features as they are.
   const theory::LemmaConditions& conditions() const { return *conditions_; }
   /// How they are whitened, and the conditions on what that makes of them; null if they are not.

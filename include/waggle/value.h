@@ -23,8 +23,8 @@ struct ValueOptions {
   /// Rows at each episode's start to drive through but not to fit. If not given, none; but a
   /// learner leaves out 30 where the rows are cut out of a running process
   /// (TrajectorySource::cut_out), since their first states remember a beginning that never was.
-  /// Predictive states leave them out of logs only, and of those that have at least 300 rows: what
-  /// a learner has acted out began when it began.
+  /// Predictive states leave them out of logs only, and of those that have at least 300 rows: an
+  /// episode that a learner has acted itself has nothing before its first row.
   std::optional<Eigen::Index> washout = std::nullopt;
   /// Fit every member of an ensemble by itself and average, rather than all of them at once.
   /// LSTD only.

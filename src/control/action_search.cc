@@ -120,7 +120,8 @@ void ActionSearch::draw(Draws& draws, Ref<VectorXd> action) const {
   } else if (space().is_discrete()) {
     action[0] = static_cast<double>(draws.index(space().choices));
   } else {
-    // Around the last action a law around 0 would be of no use.
+    // An actuator with limits may be far from 0: normal candidates would all end at one side of
+    // what is within reach, uniform ones do not.
     const bool normal = controller_.greedy.candidate_spread && !reach_.limited;
     draw_between(reach_.lower, reach_.upper, normal, draws, action);
   }
@@ -219,7 +220,8 @@ double ActionSearch::hold_back(Draws& draws) {
   return settle_for(other_worths_(1, 0) > highest ? 0 : best);
 }
 
-/// What the first so many actions are worth, and that less what is not known of it.
+/// Of the first `count` of others_, the values and the values less β standard errors: the two rows
+/// of other_worths_.
 void ActionSearch::consider(Index count) {
   for (Index j = 0; j < count; ++j) value_->step(others_.col(j), other_states_.col(j));
   reservoir().map_features(other_states_.leftCols(count), other_features_.leftCols(count));

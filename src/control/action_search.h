@@ -35,7 +35,7 @@ class ActionSearch {
 
   void prepare(const Eigen::Ref<const Eigen::VectorXd>& x, double reward,
                const Eigen::Ref<const Eigen::VectorXd>& observation);
-  /// From z = (r, 0, o) as it stands.
+  /// The same from an input that is formed already: z = (r, 0, o), 0 in place of the action.
   void prepare(const Eigen::Ref<const Eigen::VectorXd>& x,
                const Eigen::Ref<const Eigen::VectorXd>& input) {
     z_ = input;

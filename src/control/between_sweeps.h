@@ -13,12 +13,12 @@ namespace waggle {
 /// data, is the same in all of them.
 void keep_chosen_ridge(const FitDiagnostics& fit, ValueOptions& options);
 
-/// Solves for what comes after `fit`, in its place. Where λ stays, so does what there was to say of
-/// how it was chosen.
+/// Solves for the next weights, which take the place of those in `fit`. Where λ is not chosen
+/// again, the diagnostics keep the path by which it was.
 void solve_next(ValueEquations& equations, ValueFit& fit);
 
-/// The weights of all sweeps so far, without what the unit and the offset of the rewards make of
-/// them, which says nothing of how much they have changed.
+/// The weights of all sweeps so far, in the unit and about the zero in which rewards enter the fit
+/// (RewardScale): in the rewards' own, a large offset would hide how much they change.
 class WeightPath {
  public:
   WeightPath(const ReservoirSystem& reservoir, const RewardScale& rewards, double discount);

@@ -31,11 +31,13 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
   return state;
 }
 
-/// Deviates from the action as asked for, within reach; whether it is a random one.
+/// Explores: replaces the action by a random one, which may be held for several steps, or adds
+/// noise to it; within reach. Returns whether it was replaced.
 bool stray(const ActionSearch& search, const Exploration& exploration, HeldActions& held,
            Draws& draws, Ref<VectorXd> action) {
   if (!exploration.held) return search.explore(exploration, draws, action);
-  // Begun so often that a share ε of the steps is random.
+  // A random action is held for kMeanTime steps on average: begun with this chance, they make a
+  // share ε of all steps.
   const double epsilon = exploration.epsilon;
   const double chance = epsilon / (epsilon + (1.0 - epsilon) * HeldActions::kMeanTime);
   if (!held.holding() && epsilon > 0.0 && draws.uniform() < chance) {
@@ -46,13 +48,13 @@ bool stray(const ActionSearch& search, const Exploration& exploration, HeldActio
     search.jitter(exploration.noise, draws, action);
     return false;
   }
-  // What is held may take several steps to get to.
+  // The held action may be out of reach: then go towards it, as far as the limits allow.
   held.take(action);
   search.reach().clamp(action);
   return true;
 }
 
-/// What was applied may be outside the bounds: these are of the search, not of the world.
+/// Any finite action can have been applied: the bounds are those of the search, not of the world.
 void require_applied(const ActionSpace& space, const Ref<const VectorXd>& action, bool acted) {
   require(acted, "applied: no action has been chosen in this episode yet");
   require(action.size() == space.size(), "applied: an action of size {}, must be {}", action.size(),
@@ -247,7 +249,7 @@ void OptimisticPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> a
   acted_ = false;
   search_->prepare(state_, percept.reward, percept.observation);
   if (actuator_.limited()) search_->set_reach(actuator_.reach());
-  // An action that is kept is tried as often as there are candidates: the first of equals wins.
+  // Where the actuator keeps its last action, all candidates are that one; the first is taken.
   const bool every_choice = search_->space().is_discrete() && !actuator_.reach().kept;
   for (Index j = 0; j < actions_.cols(); ++j) {
     if (every_choice) {

@@ -162,7 +162,7 @@ class Sweeps {
  private:
   void begin() {
     if (controller_.weights.size() == 0) {
-      // What there is to say of these values the first sweep says.
+      // Not fit_value, which would take a pass more for the residual: the first sweep finds it.
       result_.value = solve_value(*controller_.reservoir, controller_.layout, source_, value_,
                                   options_.rewards);
       keep_chosen_ridge(result_.value.diagnostics, value_);

@@ -27,11 +27,11 @@ struct PreparedRows {
   std::vector<Reach> reach;       ///< empty: everything within the bounds, always
 
   PreparedRows(const ActionSearch& search, Eigen::Index capacity);
-  /// With nothing worked out yet: the search does it where it needs it.
+  /// Without `prepared`: the search then works that out from a row's state and input.
   PreparedRows(const Controller& controller, Eigen::Index capacity);
   /// Room for so many; what was there is lost.
   void reserve(Eigen::Index capacity);
-  /// Of what a row takes.
+  /// The memory that one row takes.
   static double bytes(const ActionSearch& search);
 };
 
@@ -39,7 +39,8 @@ struct PreparedRows {
 /// wanted. Where all of them fit into the memory given, only the first walk reads and drives.
 class PreparedWalk {
  public:
-  /// `rows`, if > 0, is how many there are after the washout, or more.
+  /// Rows are kept if `kept_bytes` is enough for all of them. `rows`, if known (> 0), is how many
+  /// there are after the washout, or more: then none is kept in vain.
   PreparedWalk(TrajectorySource& source, Eigen::Index washout, Eigen::Index block,
                double kept_bytes, Eigen::Index rows = 0)
       : source_(source), washout_(washout), block_(block), kept_bytes_(kept_bytes), known_(rows) {}
@@ -48,7 +49,7 @@ class PreparedWalk {
   /// episode's end. The search's weights do not count.
   void for_each(ActionSearch& search, Eigen::VectorXd& state,
                 const std::function<void(const PreparedRows&)>& visit);
-  /// Of all, those within a washout too; known after a walk.
+  /// The number of all rows, also of those within a washout; known after a walk.
   Eigen::Index rows() const { return rows_; }
   /// Whether the rows are kept, so that the next walk drives nothing.
   bool is_kept() const { return !kept_.empty(); }
@@ -64,7 +65,7 @@ class PreparedWalk {
   Eigen::VectorXd end_;  // the state after the last row, if they are kept
 };
 
-/// The rows of blocks of states as prepared ones, those that are wanted.
+/// Makes PreparedRows, without `prepared`, of those rows of a StateBlock that are wanted.
 class BlockRows {
  public:
   explicit BlockRows(const Controller& controller)

@@ -96,11 +96,10 @@ class EveryWalk : public testing::TestWithParam<Case> {
       for_each_transition(
           search, source, Random(0), Purpose::policy, state, [&](Transition& transition) {
             if (transition.in_episode < options.value.washout_rows()) return;
-            const bool terminated = transition.terminated();
-            const Transition::Greedy greedy = terminated ? transition.none() : transition.greedy();
+            const bool terminated = transition.terminated();  // then `next` counts for nothing
             equations.add({.state = transition.state,
                            .reward = transition.reward(),
-                           .next = greedy.next,
+                           .next = terminated ? transition.next : transition.greedy().next,
                            .terminated = terminated});
           });
       equations.solve(fit);

@@ -46,14 +46,12 @@ struct Transition {
     search.apply(work.action, work.next);
     return {work.action, work.next, value};
   }
-  /// What follows a terminated row: nothing, of value 0.
-  Greedy none() const { return {work.action, work.next, 0.0}; }
 };
 
 /// Walks along the rows from `state` on, taking the actions that were taken, and calls
-/// visit(Transition&) at each. An episode's end puts the state back to 0. The search is within the
-/// controller's limits of the action taken a row before. Random candidates are
-/// keyed by (purpose, row). `state` ends where the rows do. Throws Error if rows do not fit the
+/// visit(Transition&) at each. An episode's end puts the state back to 0. The search looks only at
+/// actions that the controller's limits allow after the action of the row before. Random candidates
+/// are keyed by (purpose, row). `state` ends where the rows do. Throws Error if rows do not fit the
 /// search's layout; returns how many there were.
 template <typename Visit>
 Eigen::Index for_each_transition(ActionSearch& search, TrajectorySource& source,

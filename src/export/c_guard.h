@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-/// What the C of a guarded controller (GuardedPolicy) has beside that of one without a guard; of
-/// the latter each is what it was.
+/// What the C of a guarded controller (GuardedPolicy) has beside that of one without a guard. For a
+/// plan without one, what is added is empty, and code that is passed in comes back as it was.
 ///
 /// Throws Error where the model does not have what its guard needs.
 void require_guard(const CPlan& plan);

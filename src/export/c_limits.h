@@ -6,8 +6,8 @@
 
 namespace waggle {
 
-/// What the C of a controller with limits has beside that of one without; of the latter each is
-/// what it was.
+/// What the C of a controller with limits has beside that of one without. For a plan without them,
+/// what is added is empty, and code that is passed in comes back as it was.
 ///
 /// The numbers of a NAME_state that come with them …
 std::string limits_reals(const CPlan& plan);

@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-/// What the C of a controller that is held back (Pessimism) has beside that of a bold one; of the
-/// latter each is what it was, or nothing.
+/// What the C of a controller that is held back (Pessimism) has beside that of a bold one. For a
+/// plan of the latter, what is added is empty, and code that is passed in comes back as it was.
 ///
 /// Throws Error where the C does not have the features it is held back by.
 void require_pessimism(const CPlan& plan);

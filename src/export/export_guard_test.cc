@@ -16,8 +16,8 @@
 #include <waggle/learner.h>
 
 #include "expect_error.h"
-#include "export/guarded_cases.h"
 #include "export_fixture.h"
+#include "guarded_cases.h"
 
 namespace waggle {
 namespace {

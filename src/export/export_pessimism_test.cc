@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "export/guarded_cases.h"
 #include "export_fixture.h"
+#include "guarded_cases.h"
 #include "random_numbers.h"
 
 namespace waggle {

@@ -97,7 +97,7 @@ class TemporaryFile {
 };
 
 void discard_temporary_files() {
-  temporaries().mutex.lock();  // for good: none may follow
+  temporaries().mutex.lock();  // and never unlocked: no other one may be begun
   for (const fs::path& path : temporaries().paths) unlink(path.c_str());
 }
 

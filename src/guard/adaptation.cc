@@ -16,7 +16,7 @@ namespace {
 
 constexpr Index kMeasured = 100;     // steps that say how large features are, if nothing else does
 constexpr double kRewardRoom = 1.0;  // widths beyond the experience that a reward may lie
-constexpr Index kTrialMemories = 4;  // as long as the learner's, that of the trial
+constexpr Index kTrialMemories = 4;  // how many times the learner's memory the trial's is
 constexpr double kLookAheads = 4.0;  // of the discount, in a block
 
 Index block_for(double discount) {
@@ -24,7 +24,8 @@ Index block_for(double discount) {
                            1000);
 }
 
-/// ψ = Lᵀφ is worth having where L says something of every feature.
+/// Whether the model knows the covariance LLᵀ of its weights, and the σ and N of the fit, which the
+/// scale of ψ = √(N / trust) Lᵀφ / σ is made of.
 bool knows_precision(const Model& model) {
   return model.has_confidence() && model.diagnostics.residual > 0.0 &&
          model.diagnostics.samples > 0;
@@ -87,14 +88,14 @@ void Adaptation::begin_episode() {
   in_episode_ = 0;
 }
 
-/// What φ, or Lᵀφ, is multiplied by.
+/// The factor by which ψ is φ, or Lᵀφ where L is known.
 double Adaptation::unit() const {
   if (!knows_precision(model_)) return 1.0 / std::sqrt(trust_ * options_.ridge * mean_square_);
   const FitDiagnostics& fit = model_.diagnostics;
   return std::sqrt(static_cast<double>(fit.samples) / trust_) / fit.residual;
 }
 
-/// Whether features can be told in units of what is usual.
+/// Whether that factor is known: without L, only after kMeasured steps.
 bool Adaptation::measured() const {
   return knows_precision(model_) || (measured_ >= kMeasured && mean_square_ > 0.0);
 }
@@ -164,7 +165,7 @@ double Adaptation::learn(double reward, const VectorXd& next, double next_value,
   return settled ? error : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Another block begins: who acts, and on what?
+/// Goes back to the start if the trial says so, and sets the weights that act in the next block.
 void Adaptation::end_block() {
   block_ended_ = false;
   if (trial_.worse()) {
@@ -172,7 +173,7 @@ void Adaptation::end_block() {
     last_interval_ = trial_.interval();
     ++went_back_;
     trust_ *= 2.0;
-    psi_ *= std::sqrt(0.5);  // in the new unit
+    psi_ *= std::sqrt(0.5);  // unit() is smaller now
     value_.reset();
     tried_eta_.setZero();
     trial_.restart();
@@ -193,7 +194,7 @@ bool Adaptation::changed() {
   return result;
 }
 
-/// W = W_0, and L η in the unit of ψ on top of it where the fitted features are.
+/// W = W_0 with unit() · Lη, or unit() · η where L is not known, added for the fitted features.
 void Adaptation::write_weights(const VectorXd& eta, VectorXd& weights) const {
   weights = model_.controller.weights;
   if (!measured()) return;

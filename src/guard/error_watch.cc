@@ -15,8 +15,8 @@ namespace {
 constexpr double kLargestError = 6.0;  // in units of the mean
 constexpr Index kMostBlocks = 1'000'000;
 constexpr double kMostCorrelated = 0.95;
-constexpr Index kLags = 8;           // of blocks that are looked at for how they cancel each other
-constexpr double kCancels = 0.5;     // share of the variance that is left, below what is no chance
+constexpr Index kLags = 8;           // in blocks, up to which it is seen how they cancel each other
+constexpr double kCancels = 0.5;     // of independent blocks' variance; below, it is not by chance
 constexpr Index kEnoughBlocks = 20;  // to be held against training
 constexpr double kDeepestAlarm = 2.0;  // sums are kept below this times the threshold
 constexpr double kLargestEffort = 6.0;
@@ -77,7 +77,7 @@ double BlockCusum::products(Index lag) const {
   return sum;
 }
 
-/// What is usual is known.
+/// Sets σ, now that there are blocks enough to know it by.
 void BlockCusum::settle() {
   deviation_ = least_;
   const double squares = products(0);
@@ -105,7 +105,7 @@ ErrorWatchOptions validated(const ErrorWatchOptions& options) {
   return options;
 }
 
-/// How large a single error may be, once it is known what is usual: no single one is an alarm.
+/// What errors are cut off at once it is known what is usual, so that no single one is an alarm.
 double largest_error(const BlockCusum& sizes, double least = 0.0) {
   const double usual = std::max(sizes.mean(), least);
   return !sizes.settling() && usual > 0.0 ? kLargestError * usual

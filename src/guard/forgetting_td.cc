@@ -70,7 +70,7 @@ bool ForgettingTd::take_in(const Ref<const VectorXd>& features, double reward) {
   return true;
 }
 
-/// What was said of the prior is forgotten as the rest is; some coordinates are told it again.
+/// Lets the prior fade as the sums did, and renews that of the next r coordinates.
 void ForgettingTd::forget() {
   const Index n = weights_.size();
   prior_ *= forgetting_;

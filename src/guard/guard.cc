@@ -180,7 +180,7 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
   }
 }
 
-/// What is to be seen after what was done last.
+/// Forecasts the reward and observation of this step from the state that the last action led to.
 void GuardedPolicy::foretell() {
   const Usual& usual = *model_.usual;
   model_.write_fitted(policy_.state(), features_);
@@ -189,7 +189,8 @@ void GuardedPolicy::foretell() {
   foretold_.noalias() += usual.forecast.transpose() * features_.col(0);
 }
 
-/// How far what was seen is from that. What was not read as it came says nothing of the plant.
+/// Hands the forecasts' errors to their watch, but for numbers that were replaced, which say
+/// nothing of the plant.
 void GuardedPolicy::watch_forecasts() {
   for (Index i = 0; i < foretold_.size(); ++i) {
     const bool held = inputs_.now(InputFault::beyond, i) || inputs_.now(InputFault::missing, i);
@@ -199,7 +200,7 @@ void GuardedPolicy::watch_forecasts() {
   forecasts_->add(foretold_, effort_);
 }
 
-/// Whether what was read is what there was.
+/// Whether the last percept can be learnt from: no number of it was replaced, or is stuck.
 bool GuardedPolicy::sound() const {
   if (inputs_.held()) return false;
   for (Index i = 0; i < inputs_.channels(); ++i) {
@@ -222,7 +223,8 @@ Model GuardedPolicy::adapted() const {
   return model;
 }
 
-/// Finds out how new what was decided for is, and who is to act.
+/// Measures how novel the state is that the controller's decision leads to; by that, either the
+/// controller or the fallback acts.
 void GuardedPolicy::judge() {
   if (!model_.usual) return;
   novelty_ = model_.novelty(policy_.state());

@@ -12,8 +12,8 @@ using Eigen::Index;
 
 namespace {
 
-constexpr std::uint64_t kSeed = 0;  // of the places, which nothing else depends on
-constexpr Index kNotCounted = 4;    // the first of so many parts of a block
+constexpr std::uint64_t kSeed = 0;  // of the places; nothing else is drawn by it
+constexpr Index kNotCounted = 4;    // the first of this many parts of a block does not count
 
 /// Student's quantile where the normal one is z, by Cornish and Fisher.
 double student(double z, double freedom) {

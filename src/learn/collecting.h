@@ -11,12 +11,12 @@ namespace waggle {
 /// The rows of every round.
 std::vector<Eigen::Index> round_steps(const CollectOptions& options);
 
-/// Whether some reward differs from another, those apart that begin an episode and that no action
-/// led to, or some episode has ended.
+/// Whether there is something to learn from: some episode has terminated, or some reward differs
+/// from another, those apart that begin an episode, to which no action has led.
 bool differs(const Trajectory& experience);
 
-/// Rows of every copy of the environment, and which of their actions were drawn at random; of those
-/// beyond, all were.
+/// Rows of every copy of the environment, and which of their actions were drawn at random: all of
+/// those for which there is no entry any more.
 struct Collected {
   std::vector<Trajectory> rows = {};
   std::vector<std::vector<bool>> random = {};
@@ -35,8 +35,8 @@ class Collector {
   virtual const EnvironmentSpec& spec() const = 0;
   /// Lets the initial policy act.
   virtual Collected begin(const RolloutOptions& run) = 0;
-  /// Lets what was learnt act for a round, counted from 0, which is the initial policy's.
-  /// `rows` are those of every copy so far.
+  /// Lets what was learnt act for the round number `round` of `rounds`; that of number 0 was the
+  /// initial policy's. `rows` are those of every copy so far.
   virtual Collected act(const Learnt& learnt, const std::vector<Trajectory>& rows, int round,
                         int rounds, const RolloutOptions& run) = 0;
 };

@@ -21,8 +21,9 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kConfidenceBlock = 256;  // rows handled together
-// That stand for all of a covariance. With a few dozen, an action that is little known is told from
-// one that is well known too coarsely for a controller that is to do as was logged.
+// Random directions that stand for a covariance of more features than that. With a few dozen,
+// actions that are little known are told from well known ones too coarsely: a controller that is
+// held back as far as possible would not do what was logged.
 constexpr Index kDirections = 256;
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace waggle {
 
 /// Which of a controller's features a policy is judged by: all of them, but of predictive states
-/// only what is expected at once and the last of the fits that were averaged.
+/// only the reward to expect and the features of the last of the fits that were averaged.
 class JudgingFeatures {
  public:
   explicit JudgingFeatures(const Controller& controller);
@@ -15,7 +15,7 @@ class JudgingFeatures {
   Eigen::Index size() const { return last_ + (first_too_ ? 1 : 0); }
   /// The one among them that is always 1, or −1 if there is none.
   Eigen::Index constant() const { return constant_; }
-  /// Whether it stays when others are left out: there is no other like it.
+  /// Whether a feature must not be left out even when half of the others are, as none is like it.
   bool is_needed(Eigen::Index i) const { return i == constant_ || (first_too_ && i == 0); }
   /// Picks them out of all features, a column for each state.
   void pick(const Eigen::Ref<const Eigen::MatrixXd>& all, Eigen::Ref<Eigen::MatrixXd> picked) const;

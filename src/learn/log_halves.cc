@@ -1,9 +1,5 @@
 #include "learn/log_halves.h"
 
-#include <algorithm>
-
-#include "core/check.h"
-
 namespace waggle {
 
 using Eigen::Index;

@@ -12,10 +12,13 @@ using Eigen::VectorXd;
 
 namespace {
 
-// The scaling of the inputs settles once so many times the first rows are there.
+// The inputs' scaling, and with it the memory, is made anew for every fit until there are this many
+// times as many rows as at the first.
 constexpr Index kScaleGrowth = 4;
 
-constexpr Index kTrialRows = 3000;  // that it takes to see what it is worth
+// Rows from which on it is tried whether more units, and a longer memory, are worth having: with
+// fewer it could not be seen.
+constexpr Index kTrialRows = 3000;
 constexpr Index kTrialFeatures = 100;
 constexpr std::uint64_t kTrialStream = 1'000'000;  // beyond those of fits
 constexpr double kWorthRemembering = 0.02;         // of the reward's variance
@@ -121,7 +124,7 @@ void PredictiveFitter::set_ridges(PredictionSums& sums, int layer) {
 
 void PredictiveFitter::remember(const Experience& experience, const PredictiveSteps& steps) {
   const Index rows = experience.summary.rows;
-  // The same rows again are for another fit to average with the last.
+  // Given the same rows again, a fit is made only to be averaged with the last: its memory stays.
   if (settled_ || rows == measured_rows_) return;
   scaling_ = options_.standardise ? measure_inputs(layout_, experience.rows)
                                   : InputScaling::none(layout_.size());
@@ -177,7 +180,8 @@ PredictiveHead PredictiveFitter::draw_head(const PredictiveSteps& steps,
 
 void PredictiveFitter::prepare(const Experience& experience) {
   rewards_ = RewardScale::of(experience.summary, *drawn_, options_.centre_rewards);
-  // A washout counts the rows before a state, which holds what is seen now here.
+  // A washout counts rows that a state has seen. A predictive state has seen its own row, too, so
+  // one row fewer is left out.
   washout_ = std::max<Index>(experience.washout - 1, 0);
 }
 
@@ -215,7 +219,7 @@ void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>
   const double reward_model =
       fit_reward_model(*remembered_, experience.rows, transitions, experience.actions, head);
   if (judge) {
-    // A model that is not worth having explains nothing, though chance may say a little.
+    // By chance the share may be a little above 0 without a model, or below it with one.
     quality_.reward_model = head.has_reward() ? std::max(reward_model, 0.0) : 0.0;
     quality_.horizons.assign(std::begin(kHorizons), std::end(kHorizons));
   }

@@ -15,10 +15,10 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kLevel = 0.9;
-// Of what was learnt without pessimism. On logs of π_0 of the paper's two problems, with and
-// without a hole in the actions, it is 5 to 11; where actions hardly vary, from 28 to millions.
+// Up to which TuneTrial::stretch the log says enough of a policy: of one learnt without pessimism,
+// and of one with it, which is to stay much closer. docs/deploy.md has what logs were measured.
 constexpr double kMostStretch = 16.0;
-constexpr double kWithinTheLog = 1.5;  // … and with it
+constexpr double kWithinTheLog = 1.5;
 
 double lower_bound(const TuneTrial& trial, double margin) {
   return trial.gain.value - margin * trial.gain.standard_error;

@@ -114,10 +114,10 @@ class ShiftedSolver {
 /// not.
 void leave_threads_to_caller();
 
-/// Asks it to use the processor's vectors. OpenBLAS takes a processor that is younger than itself
-/// for one of 2004, whose products are several times slower; what OPENBLAS_CORETYPE says is left
-/// alone. For programs, before they work, as the above. Returns the kernels' name, "" if it has
-/// none.
+/// Asks OpenBLAS to use the processor's vectors. One that was released before the processor does
+/// not know it, and then uses kernels for processors of 2004, which are several times slower; what
+/// OPENBLAS_CORETYPE says is left alone. For programs, before they work, as the above. Returns the
+/// kernels' name, "" if it has none.
 std::string use_vectors();
 
 }  // namespace waggle::linalg

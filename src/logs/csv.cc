@@ -13,10 +13,6 @@
 #include "core/text.h"
 #include "files/input_file.h"
 
-// Written here since Debian's parsers do not fit: libcsv (last released in 2013) copies every cell
-// through two callbacks, fast-cpp-csv-parser wants the number of columns at compile time and cannot
-// read line breaks in quotes, rapidcsv holds the whole file.
-
 namespace waggle {
 
 namespace {

@@ -62,8 +62,9 @@ Set ignored(const LogOptions& options, const ColumnIndex& index) {
   return names;
 }
 
-/// What a column of flags is called: as the options say, or, if they say what is never said
-/// otherwise, as others call it.
+/// What a column of flags is called: `given`, as the options say; but where that is only the
+/// default and no such column is there, the first of the `others`, other tools' names for it, that
+/// is. Empty if it is left out.
 std::string flag_name(const std::string& given, const std::string& usual,
                       std::initializer_list<const char*> others, const ColumnIndex& index,
                       const Set& left_out) {

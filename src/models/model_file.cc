@@ -218,7 +218,7 @@ void read_learning(const std::string& text, int version, Model& model) {
       found->erase("choose_ridge");
     }
   }
-  // What exploration moved to once said whether it was held, too, which was never heeded.
+  // Older files have `held` here, which means nothing.
   if (const auto found = json.find("final_exploration"); found != json.end()) {
     if (found->is_object()) found->erase("held");
   }

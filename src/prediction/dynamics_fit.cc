@@ -192,7 +192,7 @@ double unforeseen(const Transitions& transitions, const InputLayout& layout,
   const VectorXd totals = (y.colwise() - mean).rowwise().squaredNorm();
   double sum = 0.0;
   for (Index i = 0; i < y.rows(); ++i) {
-    // What is the same to rounding is no news.
+    // A number that is constant but for rounding has no variance to have a share of.
     if (totals[i] > 1e-20 * y.row(i).squaredNorm()) sum += std::min(errors[i] / totals[i], 1.0);
   }
   return sum;

@@ -33,11 +33,11 @@ struct PredictionFitOptions {
 ///
 ///     y_{k+h} ≈ C_h x_k + D_h (a_k, …, a_{k+h−1}),     h in kHorizons
 ///
-/// of what is seen and the reward on features x_k of the memory, over rows whose future is known
-/// that far, and the same of y_{k+h} times each channel of a_k, since what one action or the other
-/// will change is lost in what they do on average; and the state made of them: the directions P x
-/// in which the predictions C_h x vary most, whitened, and what is seen now. Rows are split in two
-/// halves for an honest error.
+/// of y, what is seen and the reward, on features x_k of the memory, over rows whose future is
+/// known that far; and of y_{k+h} times each channel of a_k, since predictions averaged over the
+/// actions do not hold what depends on which one is taken. The state is made of these: the
+/// directions P x in which the predictions C_h x vary most, whitened, and what is seen now. Rows
+/// are split in two halves, each to judge the fit to the other.
 class PredictionSums {
  public:
   /// For features x of this size, the first memory.size() of which are m itself.
@@ -57,7 +57,7 @@ class PredictionSums {
   /// P, (directions + what is seen) × features; the constant's column makes its mean 0. The
   /// predictions are those of y alone, or also of y times the action.
   Eigen::MatrixXd solve(bool by_action) const;
-  /// Whether there are few enough of the latter to be predicted.
+  /// Whether y times the action is summed, too: not where that would be too many numbers.
   bool has_products() const { return targets_ > outputs_; }
   /// R² by horizon (rows) and number predicted (columns), each half judged by the other's fit; the
   /// last column is the reward, if it is not among what is seen. NaN where nothing varies.

@@ -40,21 +40,20 @@ class RememberedExperience {
   /// The first rows of every episode that are remembered but predict nothing.
   void set_washout(Eigen::Index washout) { washout_ = washout; }
 
-  /// The rows are some of a longer record: the first of them is its `first`, so many rows into an
-  /// episode, whose beginning was seen as `opening` says (in the network's units); they are counted
-  /// from `own` on, and if the record goes on after them, but for the last kLookahead, of which too
-  /// little is known. What does not count predicts nothing, as rows within the washout.
+  /// Where the rows are in a longer record. Two kinds of rows then predict nothing, as those within
+  /// the washout: those before `own`, which belong to the part before, and, if the record goes on,
+  /// the last kLookahead, whose future is not all here.
   struct Place {
-    Eigen::Index first = 0;
-    Eigen::Index in_episode = 0;
-    Eigen::VectorXd opening = {};
-    Eigen::Index own = 0;
-    bool goes_on = false;
+    Eigen::Index first = 0;        ///< the first row's number in the record
+    Eigen::Index in_episode = 0;   ///< how many rows into its episode it is
+    Eigen::VectorXd opening = {};  ///< what that episode began with, in the network's units
+    Eigen::Index own = 0;          ///< counted from the first row here
+    bool goes_on = false;          ///< whether the record has rows after these
   };
   void set_place(Place place) { place_ = std::move(place); }
   /// There will be no other walk.
   void keep_nothing() { most_kept_ = 0; }
-  /// The state of a memory that begins there.
+  /// What is remembered before the first row.
   Eigen::VectorXd memory_at_start() const;
 
   void for_each(TrajectorySource& source, const std::function<void(const RememberedRows&)>& visit);

@@ -38,7 +38,8 @@ class RewardSums {
  public:
   RewardSums(Eigen::Index memory, Eigen::Index choices, Eigen::Index heads);
 
-  /// Adds rows; `told` is what functions of u tell each head, without weights: it does not count.
+  /// Adds rows; `told` is what functions of each head's u tell. A head without weights in it is
+  /// left out.
   void add(const RememberedRows& window, const std::vector<PredictiveHead>& heads,
            const std::vector<RewardByState>& told);
   /// Fills in the reward of one head, if that explains more than a hundredth of the reward's
@@ -63,7 +64,8 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
                         const Transitions& transitions, const ActionSpace& actions,
                         PredictiveHead& head);
 
-/// The reward model along transitions: r̂ of what was done, and at k+1 what multiplies v in it.
+/// The reward model along transitions: r̂ of the action taken, and, for the action's channels v at
+/// k+1, the vector by which r̂ is linear in them.
 struct ExpectedRewards {
   Eigen::VectorXd expected;
   Eigen::MatrixXd next;  ///< c × count, or empty

@@ -15,9 +15,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-// What the state costs. It is to be far from the ends of the track and from falling; what a force
-// costs decides how fast. Tuned, as is kCartPoleUnmodelled, on episodes of 200 and 500 steps with
-// noise 0.1, of seed 1000; without noise anything like it does.
+// What the regulator minimises: the cart is to stay far from the ends of the track and the pole
+// from falling, and what a force costs decides how fast it gets there.
 constexpr double kPositionCost = 1.0;
 constexpr double kAngleCost = 500.0;
 constexpr double kForceCost = 0.5;

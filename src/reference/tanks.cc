@@ -100,7 +100,8 @@ TanksModel tanks_model(const TanksOptions& options) {
   model.observation(0, 1) = 1.0;
 
   model.disturbance(0, 0) = model.disturbance(1, 1) = disturbance;
-  // The filter divides by it: where there is next to none, take next to none.
+  // The filter divides by the sensor's noise, which may be 0: then it is taken as this share of the
+  // disturbance's.
   constexpr double kLeastNoise = 1e-12;
   model.noise = MatrixXd::Constant(
       1, 1, std::max(options.noise * options.noise, kLeastNoise * std::max(disturbance, 1e-6)));

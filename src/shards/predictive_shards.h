@@ -30,8 +30,8 @@ class PredictiveSetup {
 /// What functions of the heads' after-states tell of the reward.
 std::vector<RewardByState> rewards_told(const ShardFit& fit);
 
-/// Where in the record a part is that has so many rows of the one before it in front. Throws Error
-/// if these are too few.
+/// The place in the record of a part that begins with `lead` rows of the one before it. Throws
+/// Error if these are too few.
 RememberedExperience::Place place_of(const ShardPlan& plan, Eigen::Index part, Eigen::Index lead);
 
 /// The sums of a part for a round of predictive states but the last.
@@ -42,7 +42,7 @@ ShardSums sum_predictive(const ShardPlan& plan, const ShardFit& fit, Eigen::Inde
 void judge_part(const ShardPlan& plan, const ShardFit& fit, Eigen::Index part,
                 TrajectorySource& rows, Eigen::Index lead, ShardSums& sums);
 
-/// Solves such a round.
+/// Solves a round of predictive states.
 void solve_predictive(const ShardPlan& plan, const ShardSums& sums, ShardFit& fit);
 /// Fills in what a model has of predictive states.
 void fill_predictive(const ShardPlan& plan, const ShardFit& fit, Model& model);

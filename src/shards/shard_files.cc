@@ -129,7 +129,7 @@ std::string head_tensor(std::size_t head, const char* part) {
   return fmt::format("heads.{}.{}", head, part);
 }
 
-/// Whatever a head has: not all of it is there before the last round.
+/// Calls visit(name, matrix) for every matrix of a head. Some are empty before the last round.
 template <typename Head, typename Visit>
 void for_each_matrix(Head& head, Visit visit) {
   visit("first", head.first);

@@ -75,7 +75,7 @@ void describe(Visitor& v, PolicyIterationSweep& o) {
   v("actions_changed", o.actions_changed, "share of rows");
 }
 
-/// But for its tensors.
+/// All but its matrices, which a file has as tensors.
 template <typename Visitor>
 void describe(Visitor& v, ShardFit& o) {
   v("stage", o.stage, "what the next round is of");

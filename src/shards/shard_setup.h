@@ -17,7 +17,8 @@ ExperienceSummary summary_of(const ShardPlan& plan);
 /// Rows of the part before that have to be there where parts go on: the washout, and, of predictive
 /// states, rows whose future is in this part, and what is remembered exactly.
 Eigen::Index least_overlap(const FitOptions& fit);
-/// Fills in what `fit` does not give and depends on whether there are predictive states.
+/// Fills in the washout, if `fit` does not give it, and makes an overlap long enough: both depend
+/// on whether there are predictive states.
 void fill_in(ShardPlan& plan, const FitOptions& fit, Eigen::Index rows);
 
 /// How inputs are scaled, and the network that reads them so.
@@ -28,7 +29,7 @@ EchoStateNetwork network_of(const ShardPlan& plan);
 /// memory alone.
 Controller controller_of(const ShardPlan& plan);
 
-/// Rows that count before those of a part, and rows in all.
+/// How many rows there are in the parts before this one: those that count, and all.
 Eigen::Index counted_before(const ShardPlan& plan, Eigen::Index part);
 Eigen::Index rows_before(const ShardPlan& plan, Eigen::Index part);
 

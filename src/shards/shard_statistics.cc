@@ -284,7 +284,8 @@ void ShardStatistics::insert(Index first, Node node) {
     require(first + node.count <= other || other + there.count <= first, "part {} is there twice",
             std::max(first, other));
   }
-  // The two halves of a node of the tree make the node, until its other half is not there.
+  // With the other half of its node of the tree it becomes that node, which may be a half itself,
+  // and so on up to the first whose other half is still missing.
   while (true) {
     const bool left = first % (2 * node.count) == 0;
     const auto half = nodes_.find(left ? first + node.count : first - node.count);

@@ -24,7 +24,7 @@ struct ValueEquation {
   double weight = 1.0;          ///< how much it counts
 };
 
-/// Of the data, when the ridge is chosen: each has a system of its own.
+/// Parts of the data by which λ is cross-validated, if it is chosen; each has sums of its own.
 inline constexpr Eigen::Index kFolds = 5;
 
 /// Which rows are in which fold: neighbouring ones together, since they are nearly copies of each
@@ -38,8 +38,8 @@ struct FoldBlocks {
   static FoldBlocks of(Eigen::Index rows);
 };
 
-/// What the sums of a fit take, of so many members with so many features of their own beside those
-/// that all share.
+/// The memory that the sums of a fit take, for members with `own` features each and `shared` ones
+/// that all have.
 double value_bytes(const ValueOptions& options, Eigen::Index members, Eigen::Index own,
                    Eigen::Index shared);
 
@@ -50,7 +50,7 @@ class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                  TrajectorySource& source, const RewardScale& rewards);
-  /// Of a part of the data.
+  /// For a part of the data, whose rows are in the folds that `blocks` says.
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                  const FoldBlocks& blocks, const RewardScale& rewards);
   ~ValueEquations();
@@ -76,7 +76,7 @@ class ValueEquations {
  private:
   void flush();
   void in_units_of_rewards(Eigen::VectorXd& weights) const;
-  /// The rows of one member: its own, then those that all share.
+  /// Picks the features of one member, its own and then those that all share, out of all features.
   void gather(const Eigen::Ref<const Eigen::MatrixXd>& all, std::size_t member,
               Eigen::MatrixXd& part) const;
 
@@ -85,8 +85,8 @@ class ValueEquations {
   const RewardScale scale_;
   Eigen::Index rows_ = 0;
   Eigen::Index held_ = 0;
-  const Eigen::Index block_;   // decides the fold
-  const Eigen::Index before_;  // so does this
+  const Eigen::Index block_;   // rows that are in one fold
+  const Eigen::Index before_;  // rows that count before the first, in another part of the data
   const bool mapped_;          // features are not the states themselves
   Eigen::MatrixXd states_, nexts_;
   Eigen::MatrixXd features_, next_features_;  // if they are mapped
@@ -104,12 +104,12 @@ class ValueEquations {
   std::vector<Part> parts_;  // the rows of each member, of one block, if there are several
 };
 
-/// What else the walk of a fit is of use for.
+/// What a caller may want of the pass over the data that a fit makes anyway.
 struct AlongTheFit {
   /// If any: is given every block and how many of its rows are within the washout.
   std::function<void(const StateBlock&, Eigen::Index)> visit = {};
-  /// If any: become those of all rows where there is one set of them and the features are their
-  /// own instruments, which is LSTD of one member without traces.
+  /// If any: set to the sums of all rows if the fit has made just those, as LSTD of one member
+  /// without traces does; otherwise left as it is.
   std::optional<TdMoments>* sums = nullptr;
 };
 
