@@ -26,7 +26,6 @@ struct OptionEntry {
   std::string field;    ///< what it is called there
   std::string initial;  ///< its value unless given, as text
   std::string help;
-  bool is_table = false;
 };
 
 template <typename T>
@@ -49,7 +48,7 @@ class OptionLister {
     if (kKeptApart.contains(name)) return;
     constexpr bool is_struct = std::is_class_v<T> && !is_optional_number<T> &&
                                !std::is_same_v<T, std::string> && !is_list<T>;
-    OptionEntry entry{prefix_ + name, table_, name, "", help, is_struct};
+    OptionEntry entry{prefix_ + name, table_, name, "", help};
     if constexpr (!is_struct) {
       JsonWriter writer;
       writer(name, field);

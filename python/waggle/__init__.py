@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     __version__: str
 
 # Names and the modules they are in. Each is imported when it is first used, so that `import waggle`
-# costs nothing and needs nothing.
+# costs next to nothing and needs nothing; after Gymnasium it registers the environments, too.
 _WHERE = {
     "Controller": "_controller",
     "Error": "_core",
