@@ -169,7 +169,8 @@ def members(cls: type) -> str:
 
 
 def header_entries(text: str) -> list[tuple[str, str]]:
-    """(declaration, comment) for every comment /// and what stands below or before it."""
+    """(declaration, comment) for every comment /// and what stands below or before it; a comment
+    that ends a header is of the whole of it."""
     entries = []
     comment: list[str] = []
     lines = text.splitlines()
@@ -196,6 +197,8 @@ def header_entries(text: str) -> list[tuple[str, str]]:
                     break
                 more.append(below.strip()[4:].strip())
             entries.append((match.group(1), " ".join([match.group(2), *more])))
+    if comment:
+        entries.append(("", "\n".join(comment)))
     return entries
 
 
@@ -211,9 +214,8 @@ def cpp_reference() -> str:
         if not entries:
             raise SystemExit(f"{name} has no comments")
         for declaration, comment in entries:
-            parts.append(
-                f"<div class=entry><code>{html.escape(declaration)}</code>{described(comment)}</div>"
-            )
+            code = f"<code>{html.escape(declaration)}</code>" if declaration else ""
+            parts.append(f"<div class=entry>{code}{described(comment)}</div>")
     return "".join(parts)
 
 
