@@ -23,7 +23,7 @@ struct Room {
 };
 
 const std::vector<Room> kRooms = {
-    {"core", {"error", "progress", "version"}},
+    {"core", {"error", "names", "progress", "version"}},
     {"linalg", {}},
     {"data", {"environment"}},
     {"env", {}},
@@ -39,7 +39,7 @@ const std::vector<Room> kRooms = {
     {"files", {}},
     {"logs", {}},
     {"export", {"export"}},
-    {"options", {"names", "describe"}},
+    {"options", {"describe"}},
     {"models", {}},
     {"shards", {"shards"}},
 };

@@ -5,6 +5,8 @@
 
 #include <Eigen/Core>
 
+#include <waggle/names.h>
+
 namespace waggle {
 
 enum class Activation { relu, tanh, identity };
@@ -66,5 +68,16 @@ constexpr auto kActivations = [] {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Activation>(i);
   return all;
 }();
+
+template <>
+struct Names<Activation> {
+  static constexpr auto all = [] {
+    NameTable<Activation, kActivations.size()> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      names[i] = {traits_of(kActivations[i]).name, kActivations[i]};
+    }
+    return names;
+  }();
+};
 
 }  // namespace waggle

@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 
 #include <waggle/actuator.h>
+#include <waggle/names.h>
 #include <waggle/reservoir.h>
 #include <waggle/spaces.h>
 #include <waggle/trajectory.h>
@@ -20,6 +21,11 @@ enum class Maximiser {
   /// exactly along one coordinate after the other; elsewhere as `sampled`.
   exact,
   sampled,  ///< the best of some random candidates: the paper's
+};
+template <>
+struct Names<Maximiser> {
+  static constexpr NameTable<Maximiser, 2> all{
+      {{"exact", Maximiser::exact}, {"sampled", Maximiser::sampled}}};
 };
 
 /// How the best action is looked for.

@@ -8,10 +8,16 @@
 
 #include <waggle/guard.h>
 #include <waggle/model.h>
+#include <waggle/names.h>
 
 namespace waggle {
 
 enum class Precision { float32, float64 };
+template <>
+struct Names<Precision> {
+  static constexpr NameTable<Precision, 2> all{
+      {{"float", Precision::float32}, {"double", Precision::float64}}};
+};
 
 struct ExportOptions {
   /// What every name begins with: a letter, then letters, digits and underscores, at most 40.

@@ -11,6 +11,7 @@
 #include <waggle/error_watch.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/model.h>
+#include <waggle/names.h>
 
 /// A learnt controller at work on a machine: what it reads is kept within what it has learnt from,
 /// how unlike that a situation is is told and may hand over to another policy, and its errors and
@@ -171,6 +172,11 @@ enum class Fallback {
   none,  ///< nothing: the controller always acts
   hold,  ///< the last action that was applied, again (HoldPolicy)
   zero,  ///< 0
+};
+template <>
+struct Names<Fallback> {
+  static constexpr NameTable<Fallback, 3> all{
+      {{"none", Fallback::none}, {"hold", Fallback::hold}, {"zero", Fallback::zero}}};
 };
 
 /// What stands against a fallback for such actions, as half a sentence; empty if nothing does.

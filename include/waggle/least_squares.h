@@ -6,11 +6,18 @@
 
 #include <Eigen/Core>
 
+#include <waggle/names.h>
+
 namespace waggle {
 
 enum class Solver {
   svd,         ///< W = V diag(s/(s²+λ)) Uᵀ q, the paper's way; minimum norm at λ = 0
   triangular,  ///< back substitution in the triangular factor of [R; √λ I]
+};
+template <>
+struct Names<Solver> {
+  static constexpr NameTable<Solver, 2> all{
+      {{"svd", Solver::svd}, {"triangular", Solver::triangular}}};
 };
 
 /// What λ is measured in.
@@ -18,6 +25,11 @@ enum class RidgeScale {
   absolute,  ///< λ as it stands in the equation
   relative,  ///< λ times the mean over the features of Σ_k φ_k², so that it means the same for all
              ///< data
+};
+template <>
+struct Names<RidgeScale> {
+  static constexpr NameTable<RidgeScale, 2> all{
+      {{"absolute", RidgeScale::absolute}, {"relative", RidgeScale::relative}}};
 };
 
 struct RidgeOptions {

@@ -11,6 +11,7 @@
 #include <Eigen/Core>
 
 #include <waggle/environment.h>
+#include <waggle/names.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -94,6 +95,20 @@ struct LogOptions {
   /// The options that read a log as a model needs it: its columns, its choices, any bounds, since
   /// what another policy did may lie outside what this one was learnt from.
   static LogOptions of(const Model& model);
+};
+
+template <>
+struct Names<LogOptions::Missing> {
+  static constexpr NameTable<LogOptions::Missing, 2> all{
+      {{"refuse", LogOptions::Missing::refuse}, {"hold", LogOptions::Missing::hold}}};
+};
+
+template <>
+struct Names<LogOptions::ActionKind> {
+  static constexpr NameTable<LogOptions::ActionKind, 3> all{
+      {{"automatic", LogOptions::ActionKind::automatic},
+       {"discrete", LogOptions::ActionKind::discrete},
+       {"continuous", LogOptions::ActionKind::continuous}}};
 };
 
 /// Names every field with a line of help, as describe.h says.

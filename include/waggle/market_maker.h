@@ -2,6 +2,7 @@
 
 #include <waggle/control_problem.h>
 #include <waggle/environment.h>
+#include <waggle/names.h>
 
 namespace waggle {
 
@@ -9,6 +10,11 @@ namespace waggle {
 enum class RewardTiming {
   arrival,    ///< r_k = ε(r − α a_{k-1}² − β y_k²): what the paper's network is trained on
   departure,  ///< r_k = ε(r − α a_{k-1}² − β y_{k-1}²): what the paper's closed form solves
+};
+template <>
+struct Names<RewardTiming> {
+  static constexpr NameTable<RewardTiming, 2> all{
+      {{"arrival", RewardTiming::arrival}, {"departure", RewardTiming::departure}}};
 };
 
 /// The market maker (section "Discretised problem" of the paper).

@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 
 #include <waggle/greedy_policy.h>
+#include <waggle/names.h>
 #include <waggle/online_value.h>
 #include <waggle/reservoir.h>
 #include <waggle/trajectory.h>
@@ -16,6 +17,11 @@ namespace waggle {
 enum class OnlineTarget {
   next,    ///< TD: the action that was taken next
   greedy,  ///< max_a, as in Algorithm online_algorithm: Q-learning
+};
+template <>
+struct Names<OnlineTarget> {
+  static constexpr NameTable<OnlineTarget, 2> all{
+      {{"next", OnlineTarget::next}, {"greedy", OnlineTarget::greedy}}};
 };
 
 /// As Exploration, but by itself it does explore: whoever learns while acting must see more than
@@ -62,8 +68,9 @@ void describe(Visitor& v, OnlineOptions& o) {
 
 /// Acts while it learns, on any environment, as a policy of its own. For the first `burn_in` steps
 /// the initial policy acts; then the scales and Σ are set, those steps are learnt from in order,
-/// and from there on every step is both a greedy, exploring action and an update. Memory is steady:
-/// O(n²) and the burn-in.
+/// and from there on every step is both a greedy, exploring action and an update, which is made
+/// when the step is over, since until then it may be told what was applied. Memory is steady: O(n²)
+/// and the burn-in.
 class OnlineLearner final : public Policy {
  public:
   /// `initial` must outlive the burn-in. Unbounded actions take their bounds from the burn-in.
@@ -73,6 +80,7 @@ class OnlineLearner final : public Policy {
 
   void begin_episode() override;
   void act(const Percept& percept, Draws& draws, Eigen::Ref<Eigen::VectorXd> action) override;
+  void applied(const Eigen::Ref<const Eigen::VectorXd>& action) override;
   void end_episode(const Percept& percept) override;
 
   bool burning_in() const { return value_ == nullptr; }
@@ -85,6 +93,7 @@ class OnlineLearner final : public Policy {
   std::vector<std::string> warnings() const;
 
  private:
+  void finish_row();
   void start();
   void update(double reward, bool terminated, const Eigen::VectorXd& followed);
   void learn(double reward, bool terminated);
@@ -98,8 +107,12 @@ class OnlineLearner final : public Policy {
   std::unique_ptr<ActionSearch> search_;
   Eigen::Index in_episode_ = 0;
   Eigen::VectorXd state_, next_, target_;  // x_k, x_{k+1}, x_{k+1} of the best action
+  Eigen::VectorXd other_;                  // x_{k+1} of what is said to have been applied
   Eigen::VectorXd nothing_;                // what follows a terminated row
-  Eigen::VectorXd action_;
+  // Of the row that is going on, if there is one; the action during the burn-in only.
+  bool acted_ = false;
+  double reward_ = 0.0;
+  Eigen::VectorXd action_, observation_;
 };
 
 }  // namespace waggle

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include <waggle/names.h>
 #include <waggle/states.h>
 
 namespace waggle::theory {
@@ -45,6 +46,12 @@ enum class OnlineUpdate {
   whitened,   ///< the same on whitened features. O(n²)
   recursive,  ///< recursive least-squares TD. O(n²)
 };
+template <>
+struct Names<OnlineUpdate> {
+  static constexpr NameTable<OnlineUpdate, 3> all{{{"plain", OnlineUpdate::plain},
+                                                   {"whitened", OnlineUpdate::whitened},
+                                                   {"recursive", OnlineUpdate::recursive}}};
+};
 
 struct OnlineValueOptions {
   OnlineUpdate update = OnlineUpdate::recursive;
@@ -82,14 +89,17 @@ void describe(Visitor& v, OnlineValueOptions& o) {
 /// with P = I or MᵀM = Σ⁺, C_0 = I/λ and f the forgetting; α_k φ_kᵀPφ_k is kept to 1 at most. Σ is
 /// measured on all steps and P made anew whenever their number has doubled, from at most a quarter
 /// as many directions as there were steps. With f = 1, `recursive` is at every step the solution of
-/// LSTD with that λ. What φ'_k is, the caller says: the features that followed (TD) or those of the
-/// best action (the algorithm's max). No allocation in `update`.
+/// LSTD with that λ, which costs what W is away from W_0. What φ'_k is, the caller says: the
+/// features that followed (TD) or those of the best action (the algorithm's max). No allocation in
+/// `update`.
 class OnlineValue {
  public:
-  /// `second_moments` is Σ, measured beforehand on the first `samples` of the steps to come. Throws
-  /// Error for bad options, if Σ is not square, finite and non-zero, or if samples < 1.
+  /// `second_moments` is Σ, measured beforehand on the first `samples` of the steps to come, and
+  /// `start` is W_0; empty: 0. Throws Error for bad options, if Σ is not square, finite and
+  /// non-zero, if W_0 does not fit it or if samples < 1.
   OnlineValue(const OnlineValueOptions& options,
-              const Eigen::Ref<const Eigen::MatrixXd>& second_moments, Eigen::Index samples);
+              const Eigen::Ref<const Eigen::MatrixXd>& second_moments, Eigen::Index samples,
+              const Eigen::Ref<const Eigen::VectorXd>& start = Eigen::VectorXd());
 
   /// Returns e_k. Throws Error if the numbers of features differ or W is no longer finite: the step
   /// sizes were too large.

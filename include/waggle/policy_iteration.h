@@ -7,6 +7,7 @@
 
 #include <waggle/controller.h>
 #include <waggle/execution.h>
+#include <waggle/names.h>
 #include <waggle/value.h>
 
 namespace waggle {
@@ -52,6 +53,13 @@ enum class PolicyIterationEnd {
   fixed_point,  ///< W changed by less than the tolerance
   cycle,        ///< W came back to what it had been some sweeps ago
   stopped,      ///< neither within the allowed sweeps, or told to
+};
+template <>
+struct Names<PolicyIterationEnd> {
+  static constexpr NameTable<PolicyIterationEnd, 3> all{
+      {{"fixed_point", PolicyIterationEnd::fixed_point},
+       {"cycle", PolicyIterationEnd::cycle},
+       {"stopped", PolicyIterationEnd::stopped}}};
 };
 
 struct PolicyIteration {

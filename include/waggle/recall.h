@@ -4,6 +4,7 @@
 
 #include <waggle/control_problem.h>
 #include <waggle/environment.h>
+#include <waggle/names.h>
 #include <waggle/sensor.h>
 
 namespace waggle {
@@ -12,6 +13,11 @@ namespace waggle {
 enum class RecallAnswer {
   back,   ///< the symbol shown `back` steps ago
   first,  ///< the symbol shown first
+};
+template <>
+struct Names<RecallAnswer> {
+  static constexpr NameTable<RecallAnswer, 2> all{
+      {{"back", RecallAnswer::back}, {"first", RecallAnswer::first}}};
 };
 
 /// Recall: cards are shown one a step, and one of them is asked for (the game of POPGym's

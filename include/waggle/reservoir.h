@@ -8,6 +8,7 @@
 #include <Eigen/SparseCore>
 
 #include <waggle/activation.h>
+#include <waggle/names.h>
 #include <waggle/scaling.h>
 
 namespace waggle {
@@ -52,6 +53,11 @@ class ReservoirSystem {
 };
 
 enum class Distribution { uniform, gaussian };
+template <>
+struct Names<Distribution> {
+  static constexpr NameTable<Distribution, 2> all{
+      {{"uniform", Distribution::uniform}, {"gaussian", Distribution::gaussian}}};
+};
 
 /// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1
 /// and 2 hold. The state carries the last inputs exactly, s_k = (z_{k−1}, …, z_{k−1−T₀}) of size

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 
 #include <waggle/least_squares.h>
+#include <waggle/names.h>
 #include <waggle/states.h>
 #include <waggle/temporal_difference.h>
 
@@ -13,6 +14,11 @@ namespace waggle {
 enum class Method {
   bellman_residual,  ///< the paper's; biased under noise
   lstd,              ///< the projected fixed point; no such bias
+};
+template <>
+struct Names<Method> {
+  static constexpr NameTable<Method, 2> all{
+      {{"bellman_residual", Method::bellman_residual}, {"lstd", Method::lstd}}};
 };
 
 struct ValueOptions {

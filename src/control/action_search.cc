@@ -35,6 +35,20 @@ void require_percept(const InputLayout& layout, const Percept& percept) {
   }
 }
 
+void require_applied(const ActionSpace& space, const Ref<const VectorXd>& action, bool acted) {
+  require(acted, "applied: no action has been chosen in this episode yet");
+  require(action.size() == space.size(), "applied: an action of size {}, must be {}", action.size(),
+          space.size());
+  for (Index i = 0; i < action.size(); ++i) {
+    require(is_usable(action[i]), "applied: action {} is {}, must be finite and within ±{}", i,
+            action[i], kLargestNumber);
+  }
+  require(!space.is_discrete() ||
+              (action[0] >= 0.0 && action[0] < space.choices && action[0] == std::floor(action[0])),
+          "applied: action = {}, must be a whole number from 0 to {}", action[0],
+          space.choices - 1);
+}
+
 ActionSearch::ActionSearch(Controller controller)
     : controller_(validated(std::move(controller))),
       value_(action_value_of(controller_)),

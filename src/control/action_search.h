@@ -18,6 +18,10 @@ constexpr Eigen::Index kOthers = 24;  ///< actions that a pessimist considers be
 /// Throws Error if an entry of the percept that is read is not finite, since it would live on in
 /// the state and make every later action arbitrary, or if the observation has another size.
 void require_percept(const InputLayout& layout, const Percept& percept);
+/// Throws Error unless this can have been done with the action just chosen, if one was: any finite
+/// action can, as the bounds are those of the search, not of the world.
+void require_applied(const ActionSpace& space, const Eigen::Ref<const Eigen::VectorXd>& action,
+                     bool acted);
 
 /// Looks for the action that is worth most, from one state and percept:
 ///

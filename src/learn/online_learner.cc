@@ -5,6 +5,7 @@
 #include <waggle/theory/lemma.h>
 #include <waggle/value.h>
 
+#include "control/action_search.h"
 #include "control/transitions.h"
 #include "core/check.h"
 #include "learn/action_bounds.h"
@@ -38,7 +39,6 @@ OnlineLearner::OnlineLearner(const EnvironmentSpec& spec, Policy& initial,
       burn_in_(spec.actions.size(), spec.observation_size()) {
   spec.actions.validate();
   options_.validate(with_some_bounds(spec.actions));
-  action_.setZero(spec.actions.size());
 }
 
 OnlineLearner::~OnlineLearner() = default;
@@ -55,7 +55,19 @@ Controller OnlineLearner::controller() const {
   return now;
 }
 
+/// The last row is over: what was done in it is known.
+void OnlineLearner::finish_row() {
+  if (!acted_) return;
+  acted_ = false;
+  if (burning_in()) {
+    burn_in_.append(reward_, action_, observation_);
+  } else {
+    learn(reward_, false);
+  }
+}
+
 void OnlineLearner::begin_episode() {
+  finish_row();
   if (burning_in()) {
     if (burn_in_.steps() > 0 && burn_in_.end(burn_in_.steps() - 1) == EpisodeEnd::none) {
       burn_in_.end_episode(EpisodeEnd::truncated);
@@ -69,7 +81,8 @@ void OnlineLearner::begin_episode() {
 /// The burn-in is over: sets all that is measured, and learns from the steps so far, in order.
 void OnlineLearner::start() {
   const InputLayout& layout = controller_.layout;
-  controller_.actions = bounded_by(spec_.actions, summarise(burn_in_).ranges, std::nullopt);
+  const ExperienceSummary summary = summarise(burn_in_);
+  controller_.actions = bounded_by(spec_.actions, summary.ranges, std::nullopt);
   const InputScaling scaling =
       options_.standardise ? measure_inputs(layout, burn_in_) : InputScaling::none(layout.size());
   if (auto& procedure = options_.reservoir.procedure_one; procedure && !procedure->input_bound) {
@@ -79,12 +92,22 @@ void OnlineLearner::start() {
       EchoStateNetwork(options_.reservoir, layout.size()).with_input_scaling(scaling));
   const TdMoments moments = td_moments(*controller_.reservoir, layout, burn_in_,
                                        options_.value.discount, options_.washout);
-  value_ = std::make_unique<OnlineValue>(
-      options_.value, moments.gram() / static_cast<double>(moments.samples()), moments.samples());
+  // W_0 is what the mean reward of the burn-in adds up to, so that where rewards have their zero
+  // does not matter; unless an episode terminates, where it does.
+  const Index constant = controller_.reservoir->constant_feature();
+  VectorXd start = VectorXd::Zero(controller_.reservoir->features());
+  if (constant >= 0) {
+    start[constant] = RewardScale::of(summary, *controller_.reservoir, true)
+                          .constant_weight(options_.value.discount);
+  }
+  value_ = std::make_unique<OnlineValue>(options_.value,
+                                         moments.gram() / static_cast<double>(moments.samples()),
+                                         moments.samples(), start);
   search_ = std::make_unique<ActionSearch>(controller_);
   const Index n = controller_.reservoir->units();
   next_.setZero(n);
   target_.setZero(n);
+  other_.setZero(n);
   nothing_.setZero(n);
   state_.setZero(n);
   in_episode_ = 0;
@@ -116,26 +139,43 @@ void OnlineLearner::learn(double reward, bool terminated) {
 
 void OnlineLearner::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
   require_percept(controller_.layout, percept);
+  finish_row();
+  if (burning_in() && burn_in_.steps() >= options_.burn_in) start();
+  reward_ = percept.reward;
   if (burning_in()) {
-    if (burn_in_.steps() < options_.burn_in) {
-      initial_.act(percept, draws, action);
-      burn_in_.append(percept.reward, action, percept.observation);
-      return;
-    }
-    start();
+    initial_.act(percept, draws, action);
+    observation_ = percept.observation;
+    action_ = action;
+    acted_ = true;
+    return;
   }
   search_->prepare(state_, percept.reward, percept.observation);
   search_->maximise(draws, action);
   if (options_.target == OnlineTarget::greedy) search_->apply(action, target_);
   search_->explore(options_.exploration, draws, action);
   search_->apply(action, next_);
-  learn(percept.reward, false);
+  acted_ = true;
+}
+
+void OnlineLearner::applied(const Ref<const VectorXd>& action) {
+  require_applied(controller_.actions, action, acted_);
+  if (burning_in()) {
+    initial_.applied(action);
+    action_ = action;
+  } else {
+    search_->apply(action, other_);
+    require(is_usable(search_->value_of(other_)),
+            "applied: action {} makes the reservoir's state overflow", action[0]);
+    next_.swap(other_);
+  }
 }
 
 void OnlineLearner::end_episode(const Percept& percept) {
   require_percept(controller_.layout, percept);
+  finish_row();
   if (burning_in()) {
-    burn_in_.append(percept.reward, action_, percept.observation, EpisodeEnd::terminated);
+    burn_in_.append(percept.reward, VectorXd::Zero(spec_.actions.size()), percept.observation,
+                    EpisodeEnd::terminated);
   } else {
     learn(percept.reward, true);
   }

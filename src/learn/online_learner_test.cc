@@ -60,7 +60,7 @@ TEST_P(EveryOnlineUpdate, LearnsBeeWorldWhilePlaying) {
     expect_error([&] { learner.controller(); }, "burn-in");
     simulation.run(learner, {.steps = 3000});
     EXPECT_FALSE(learner.burning_in());
-    EXPECT_EQ(learner.value().steps(), 3000 - 20);
+    EXPECT_EQ(learner.value().steps(), 3000 - 20 - 1);  // the last one is not over
     const double nectar = simulation.run(learner, {.steps = 1000}).trajectory.rewards().mean();
     // A tenth of the moves are random. Measured: plain 0.76, whitened 0.86, recursive 0.93.
     const double bound = GetParam() == OnlineUpdate::plain ? 0.6 : 0.75;
@@ -163,6 +163,7 @@ TEST(OnlineLearner, StartsEachEpisodeAfreshDuringTheBurnInAndAfter) {
   options.exploration.epsilon = 1.0;
   OnlineLearner learner(simulation.spec(), random, options);
   const Trajectory log = simulation.run(learner, {.steps = 600}).trajectory;
+  learner.begin_episode();  // ends the last row
   const TdMoments moments = td_moments(*learner.controller().reservoir, learner.controller().layout,
                                        log, options.value.discount);
   const VectorXd expected = solve_td({moments}, {.ridge = 0.0}).weights;
@@ -180,6 +181,100 @@ TEST(OnlineLearner, SameSeedSameBits) {
     return learner.value().weights();
   };
   EXPECT_EQ(run(), run());
+}
+
+/// Bee World with other rewards.
+class Rescaled final : public Environment {
+ public:
+  Rescaled(double unit, double offset) : unit_(unit), offset_(offset) {}
+  EnvironmentSpec spec() const override { return bees_.spec(); }
+  void reset(Draws& draws, Percept& percept) override {
+    bees_.reset(draws, percept);
+    percept.reward = unit_ * percept.reward + offset_;
+  }
+  void step(const Eigen::Ref<const VectorXd>& action, Draws& draws, Percept& percept) override {
+    bees_.step(action, draws, percept);
+    percept.reward = unit_ * percept.reward + offset_;
+  }
+
+ private:
+  BeeWorld bees_;
+  double unit_, offset_;
+};
+
+TEST_P(EveryOnlineUpdate, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
+  OnlineOptions options = bee_options();
+  options.value.update = GetParam();
+  options.exploration.epsilon = 1.0;  // the same moves, whatever is learnt
+  const auto learnt_from = [&](double unit, double offset) {
+    Rescaled bees(unit, offset);
+    Simulation simulation(bees, 5);
+    UniformPolicy random(bees.spec().actions);
+    OnlineLearner learner(bees.spec(), random, options);
+    simulation.run(learner, {.steps = 500});
+    return learner.controller();
+  };
+  const Controller plain = learnt_from(1.0, 0.0);
+  for (const double unit : {0x1p-100, 0x1p100}) {
+    EXPECT_EQ(learnt_from(unit, 0.0).weights, unit * plain.weights);
+  }
+  VectorXd expected = plain.weights;
+  expected[plain.reservoir->constant_feature()] += 100.0 / (1.0 - options.value.discount);
+  EXPECT_LT((learnt_from(1.0, 100.0).weights - expected).norm(), 1e-7 * plain.weights.norm());
+}
+
+TEST(OnlineLearner, LearnsFromWhatWasApplied) {
+  // Somebody else decides every third move. Recursive TD with hardly any ridge is LSTD on what was
+  // done.
+  for (const OnlineTarget target : {OnlineTarget::next, OnlineTarget::greedy}) {
+    Erratic erratic;
+    UniformPolicy random(erratic.spec().actions);
+    OnlineOptions options;
+    options.reservoir = {.units = 5,
+                         .input_scaling = 1.0,
+                         .bias_scaling = 1.0,
+                         .operator_norm = 0.9,
+                         .direct_inputs = true};
+    options.target = target;
+    options.value.discount = target == OnlineTarget::next ? 0.5 : 0.0;
+    options.value.ridge = 1e-9;
+    options.burn_in = 50;
+    options.exploration.epsilon = 1.0;
+    OnlineLearner learner(erratic.spec(), random, options);
+    Trajectory done(1, 1);
+    VectorXd action(1);
+    Percept percept{.observation = VectorXd::Zero(1)};
+    learner.begin_episode();
+    for (std::uint64_t k = 0; k < 400; ++k) {
+      Draws draws = Random(7).at(Purpose::policy, k);
+      learner.act(percept, draws, action);
+      if (k % 3 == 0) {
+        action[0] = 0.4 * draws.normal();
+        learner.applied(action);
+      }
+      done.append(percept.reward, action, percept.observation);
+      erratic.step(action, draws, percept);
+    }
+    learner.begin_episode();
+    const Controller controller = learner.controller();
+    const TdMoments moments =
+        td_moments(*controller.reservoir, controller.layout, done, options.value.discount);
+    const VectorXd expected = solve_td({moments}, {.ridge = 0.0}).weights;
+    EXPECT_LT((controller.weights - expected).norm(), 1e-4 * expected.norm());
+  }
+}
+
+TEST(OnlineLearner, WhatCannotHaveBeenAppliedIsRefused) {
+  BeeWorld bees;
+  UniformPolicy random(bees.spec().actions);
+  OnlineLearner learner(bees.spec(), random, bee_options());
+  VectorXd action = VectorXd::Zero(1);
+  expect_error([&] { learner.applied(action); }, "no action has been chosen");
+  Draws draws = Random(0).at(Purpose::policy);
+  learner.act({}, draws, action);
+  expect_error([&] { learner.applied(VectorXd::Zero(2)); }, "size 2, must be 1");
+  action[0] = std::nan("");
+  expect_error([&] { learner.applied(action); }, "action 0 is nan");
 }
 
 TEST(OnlineLearner, BadOptionsAreRefused) {
@@ -231,8 +326,8 @@ TEST(OnlineLearner, TheTargetIsWhereTheBestActionLeadsOrWhereItWent) {
     UniformPolicy random(bees.spec().actions);
     Simulation simulation(bees, 5), other(others, 5);
     OnlineLearner learner(bees.spec(), random, options), further(bees.spec(), random, options);
-    simulation.run(learner, {.steps = 150});
-    const Trajectory rows = other.run(further, {.steps = 151}).trajectory;
+    simulation.run(learner, {.steps = 151});
+    const Trajectory rows = other.run(further, {.steps = 152}).trajectory;
 
     // The last of 151 updates, by hand from where the first 150 lead.
     const InputLayout layout = InputLayout::of(bees.spec());

@@ -65,7 +65,8 @@ void OnlineValueOptions::validate() const {
 }
 
 OnlineValue::OnlineValue(const OnlineValueOptions& options,
-                         const Ref<const MatrixXd>& second_moments, Index samples)
+                         const Ref<const MatrixXd>& second_moments, Index samples,
+                         const Ref<const VectorXd>& start)
     : options_(options), samples_(samples) {
   options_.validate();
   require(samples >= 1, "samples = {}: the second moments must come from at least 1", samples);
@@ -74,8 +75,10 @@ OnlineValue::OnlineValue(const OnlineValueOptions& options,
   require(conditions_->largest > 0.0, "the features are all 0: there is nothing to learn from");
   const Index n = second_moments.rows();
   unit_ = second_moments.trace();
-  weights_.setZero(n);
-  average_.setZero(n);
+  require(start.size() == 0 || (start.size() == n && start.allFinite()),
+          "W_0 of {} numbers: must be {} that are finite", start.size(), n);
+  weights_ = start.size() > 0 ? VectorXd(start) : VectorXd(VectorXd::Zero(n));
+  average_ = weights_;
   direction_.setZero(n);
   difference_.setZero(n);
   row_.setZero(n);

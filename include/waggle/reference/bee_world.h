@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 
 #include <waggle/bee_world.h>
+#include <waggle/names.h>
 
 /// Reference flights in Bee World for a bee that knows everything: the nectar, where it is, and the
 /// time. They judge what a learner reaches; nothing here sees a learner.
@@ -151,3 +152,20 @@ struct EulerLagrangeFlight {
 EulerLagrangeFlight euler_lagrange_flight(const EulerLagrangeOptions& options = {});
 
 }  // namespace waggle::reference
+
+namespace waggle {
+
+template <>
+struct Names<reference::EulerLagrangeSign> {
+  using Sign = reference::EulerLagrangeSign;
+  static constexpr NameTable<Sign, 2> all{
+      {{"printed", Sign::printed}, {"corrected", Sign::corrected}}};
+};
+template <>
+struct Names<reference::Integrator> {
+  static constexpr NameTable<reference::Integrator, 2> all{
+      {{"dormand_prince", reference::Integrator::dormand_prince},
+       {"rosenbrock", reference::Integrator::rosenbrock}}};
+};
+
+}  // namespace waggle
