@@ -401,6 +401,9 @@ TEST(Settle, OfTwoWaysToRescaleTheOneNotAskedForIsTakenBack) {
   expect("{}", "", false, false);
   expect(R"({"operator_norm": 0.5})", "operator_norm = 0.5", false, true);
   expect(R"({"spectral_radius": 0.5})", "spectral_radius = 0.5", true, false);
+  // Who only takes one back leaves the other.
+  expect(R"({"operator_norm": null})", "operator_norm = 'none'", true, false);
+  expect(R"({"spectral_radius": null})", "spectral_radius = 'none'", false, true);
   // Both are left for whoever validates.
   expect(R"({"operator_norm": 0.5, "spectral_radius": 0.5})",
          "operator_norm = 0.5\nspectral_radius = 0.5", false, false);
