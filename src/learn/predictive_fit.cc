@@ -202,7 +202,7 @@ PredictiveFitter::Memory PredictiveFitter::choose_memory(const Experience& exper
 }
 
 void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>& random_rows,
-                           bool last, const std::function<bool()>& go_on) {
+                           bool last, const ProgressCallback& progress) {
   const PredictiveOptions& options = *options_.predictive;
   const Index rows = experience.summary.rows;
   prepare(experience);
@@ -229,7 +229,7 @@ void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>
   if (!fits_.empty()) start.last = choice_;
   FittedIteration found = steps.fit_value(
       head, transitions, expected_rewards(*remembered_, experience.rows, transitions, head),
-      std::move(start), judge, go_on);
+      std::move(start), judge, progress);
   choice_ = found.choice;
   if (chooses_) chosen_rows_ = rows;
   keep(steps, std::move(head), transitions, rows, std::move(found));

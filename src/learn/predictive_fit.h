@@ -1,13 +1,13 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include <waggle/model.h>
 #include <waggle/predictive.h>
+#include <waggle/progress.h>
 
 #include "learn/predictive_steps.h"
 #include "prediction/remembered.h"
@@ -34,9 +34,10 @@ class PredictiveFitter {
   };
   /// Fits to all there is. `random_rows` says whose actions were random, rows beyond it count as
   /// such. `last`: no more rows will come, and the last of the fits to average is also judged.
-  /// False from `go_on` asks for the end; what was found so far is then kept if there is anything.
+  /// False from `progress` asks for the end; what was found so far is then kept if there is
+  /// anything.
   void fit(const Experience& experience, const std::vector<bool>& random_rows, bool last,
-           const std::function<bool()>& go_on);
+           const ProgressCallback& progress);
   /// What the memory is to hold for this experience: units beside those asked for, and what was
   /// seen further back. As given, or as the first call of `fit` would choose it.
   struct Memory {

@@ -324,7 +324,7 @@ bool ends_well(const ValueSteps& steps, double discount) {
 FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,
                               const ActionSpace& actions, VectorXd start,
                               const FittedIterationOptions& options,
-                              const std::function<bool()>& go_on) {
+                              const ProgressCallback& progress) {
   const Index rows = steps.rows();
   ValueRegression regression(steps, head, options.caution);
   FittedIteration result;
@@ -358,7 +358,10 @@ FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& hea
   NextActionSearch search(steps, head, actions);
   double spacing = 0.5;
   for (int sweep = 0; sweep < options.sweeps; ++sweep) {
-    if (go_on && !go_on()) break;
+    if (progress && !progress({.what = "sweep",
+                               .done = static_cast<double>(sweep),
+                               .total = static_cast<double>(options.sweeps)}))
+      break;
     const VectorXd before = value;
     if (sweep == 1) {
       const ValueChoice used = std::exchange(choice, regression.choose(target(), options));

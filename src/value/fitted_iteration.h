@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include <waggle/predictive.h>
+#include <waggle/progress.h>
 #include <waggle/spaces.h>
 #include <waggle/value.h>
 
@@ -86,11 +86,11 @@ struct FittedIteration {
 ///
 /// or, with caution, V' of the best action as two halves of the rows agree on it.
 /// One factorisation serves all sweeps. After each search the actions found are held for six
-/// evaluations, which cost a product each. `start` is V' to begin with. `go_on`, if given, is asked
-/// before every search.
+/// evaluations, which cost a product each. `start` is V' to begin with. `progress`, if given, is
+/// told before every search, and may ask for the end.
 FittedIteration iterate_value(const ValueSteps& steps, const PredictiveHead& head,
                               const ActionSpace& actions, Eigen::VectorXd start,
                               const FittedIterationOptions& options,
-                              const std::function<bool()>& go_on = {});
+                              const ProgressCallback& progress = {});
 
 }  // namespace waggle

@@ -156,7 +156,7 @@ PAGE int swing_open(int cart_pole, double noise, int delay, double gravity, doub
 }
 PAGE int swing_learn() {
   return attempt([&] {
-    the_swing().learn([] {
+    the_swing().learn([](const Progress&) {
       tell_of_practice();
       return true;
     });

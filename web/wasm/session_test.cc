@@ -141,9 +141,11 @@ double upright(const Eigen::MatrixXd& rows, double angle) {
 TEST(SwingSession, SwingsUpThePendulumAndHoldsIt) {
   Swing session({}, {.steps = 10'000}, 0);  // enough for any seed and processor
   Index steps = 0, fits = 0, episodes = 0, told = 0;
-  session.learn([&] {
+  session.learn([&](const Progress& progress) {
     steps += session.rows().cols();
     EXPECT_EQ(steps, session.steps_practised());
+    EXPECT_EQ(progress.done, static_cast<double>(steps));
+    EXPECT_EQ(progress.total, 10'000.0);
     for (Index i = 0; i < session.marks().cols(); ++i) {
       EXPECT_LE(session.marks()(0, i), static_cast<double>(steps));
       EXPECT_LT(session.marks()(1, i), 0.0);
@@ -223,7 +225,7 @@ TEST(SwingSession, PractisesAsLongAsItMayWhatItCannotDo) {
 TEST(SwingSession, SeesThroughItsSensor) {
   Swing session({.sensor = {.noise = 0.2, .delay = 2}}, {.units = 10, .steps = 400}, 3);
   Eigen::MatrixXd rows(Swing::column_count, 0);
-  session.learn([&] {
+  session.learn([&](const Progress&) {
     const Index before = rows.cols();
     rows.conservativeResize(Eigen::NoChange, before + session.rows().cols());
     rows.rightCols(session.rows().cols()) = session.rows();
@@ -240,7 +242,7 @@ TEST(SwingSession, SeesThroughItsSensor) {
 
 TEST(SwingSession, EndsWhenItIsAskedTo) {
   Swing session({}, {.units = 10, .steps = 1000}, 0);
-  EXPECT_THROW(session.learn([] { return false; }), Stopped);
+  EXPECT_THROW(session.learn([](const Progress&) { return false; }), Stopped);
   EXPECT_FALSE(session.has_learnt());
   session.learn();
   EXPECT_TRUE(session.has_learnt());

@@ -95,7 +95,7 @@ SwingSession::SwingSession(const SwingWorld& world, const SwingLearner& learner,
 
 SwingSession::~SwingSession() = default;
 
-void SwingSession::learn(const std::function<bool()>& watch) {
+void SwingSession::learn(const ProgressCallback& watch) {
   simulation_.reset();
   learnt_.reset();
   practice_ = Practice{.watch = watch};
@@ -185,7 +185,9 @@ void SwingSession::mark_fit() {
 
 bool SwingSession::tell() {
   show();
-  return !practice_.watch || practice_.watch();
+  return !practice_.watch || practice_.watch({.what = "practice",
+                                              .done = static_cast<double>(practice_.steps),
+                                              .total = static_cast<double>(learner_.steps)});
 }
 
 void SwingSession::record(const Eigen::Ref<const VectorXd>& row) {

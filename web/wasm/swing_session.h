@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +9,7 @@
 #include <waggle/environment.h>
 #include <waggle/learner.h>
 #include <waggle/policy.h>
+#include <waggle/progress.h>
 #include <waggle/rollout.h>
 #include <waggle/sensor.h>
 
@@ -73,7 +73,7 @@ class SwingSession {
   /// from falling, several times running, or the steps are used up. `watch` is told from time to
   /// time: rows() and marks() hold what has happened since it was last told. False from it asks for
   /// the end; if there is nothing to go by then, it throws Stopped.
-  void learn(const std::function<bool()>& watch = {});
+  void learn(const ProgressCallback& watch = {});
 
   /// Lets what was learnt act for so many steps; rows() holds them afterwards. Throws Error for a
   /// number of steps out of [1, kMostSteps], or if nothing was learnt.
@@ -114,7 +114,7 @@ class SwingSession {
   };
   /// What is going on while it learns.
   struct Practice {
-    std::function<bool()> watch = {};
+    ProgressCallback watch = {};
     const Model* model = nullptr;  // what was learnt so far, the learner's own
     bool fitting = false;          // the last thing heard of the learner is that it fits
     Eigen::Index steps = 0;        // so far
