@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -96,12 +98,25 @@ TEST(LearnFromLog, IsCautiousUnlessEpisodesEndWell) {
   EXPECT_EQ(weights(0.0), weights(1.0));
 }
 
+/// The names of what is described.
+struct FieldNames {
+  std::set<std::string> names = {};
+  template <typename... FieldAndHelp>
+  void operator()(const char* name, FieldAndHelp&&... /*field and help*/) {
+    names.insert(name);
+  }
+};
+
 TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
-  const auto refuse = [](const char* name, const auto& change) {
+  FieldNames value;
+  ValueOptions described;
+  describe(value, described);
+  const auto refuse = [&](const std::string& name, const auto& change) {
     FitOptions options;
     change(options);
-    expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options); }, name,
-                 "preset direct");
+    expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options); },
+                 name + " counts only", "preset direct");
+    if (name.starts_with("value.")) value.names.erase(name.substr(6));
   };
   refuse("members", [](FitOptions& options) { options.members = 1; });
   refuse("sweeps", [](FitOptions& options) { options.sweeps = 0; });
@@ -109,15 +124,34 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
   refuse("value.method",
          [](FitOptions& options) { options.value.method = Method::bellman_residual; });
   refuse("value.ridge", [](FitOptions& options) { options.value.solve.ridge = 1e-3; });
-  // Where another kind of value is tried, its range counts.
-  refuse("value.smallest_ridge", [](FitOptions& options) {
-    options.choose = false;
-    options.value.solve.smallest = 1e-9;
-  });
-  refuse("value.largest_ridge", [](FitOptions& options) {
-    options.choose = false;
-    options.value.solve.largest = 1e-3;
-  });
+  // Where another kind of value is tried, what else is said of it counts.
+  const auto refuse_alone = [&](const char* name, const auto& change) {
+    refuse(name, [&](FitOptions& options) {
+      options.choose = false;
+      change(options.value);
+    });
+  };
+  refuse_alone("value.trace", [](ValueOptions& value) { value.trace = 0.5; });
+  refuse_alone("value.average_members", [](ValueOptions& value) { value.average_members = false; });
+  refuse_alone("value.ridge_scale",
+               [](ValueOptions& value) { value.solve.scale = RidgeScale::relative; });
+  refuse_alone("value.solver",
+               [](ValueOptions& value) { value.solve.solver = Solver::triangular; });
+  refuse_alone("value.smallest_ridge", [](ValueOptions& value) { value.solve.smallest = 1e-9; });
+  refuse_alone("value.largest_ridge", [](ValueOptions& value) { value.solve.largest = 1e-3; });
+  // A log too short to choose by is one where none is tried.
+  FitOptions narrow;
+  narrow.value.solve.smallest = 1e-9;
+  expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 200), narrow); },
+               "value.smallest_ridge counts only");
+  // The rest has one.
+  EXPECT_EQ(value.names, (std::set<std::string>{"discount", "washout"}));
+
+  BeeWorld world;
+  Simulation simulation(world, 0);
+  UniformPolicy initial(world.spec().actions);
+  expect_error([&] { learn(simulation, initial, {.collect = {.final_sweeps = 5}}); },
+               "final_sweeps = 5 counts only", "preset direct");
 }
 
 TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {

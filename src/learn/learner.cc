@@ -70,6 +70,11 @@ class Learner {
     // the experience, so what needs them is checked as if they had.
     if (predictive()) {
       require_unused(options.fit, !collect && options.fit.choose);
+      require(
+          !collect || options.collect.final_sweeps == 0,
+          "final_sweeps = {} counts only for a value on the memory itself: leave it out, or start "
+          "from the preset direct",
+          options.collect.final_sweeps);
       fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
     } else if (!with.reservoir && !needs_input_bound()) {
       draw();
@@ -109,6 +114,7 @@ class Learner {
         RewardScale::of(summary, *controller.reservoir, options.centre_rewards);
     if (options.pessimism > 0.0) {
       // How sure one can be is known of the policy that made the experience, before any other.
+      result_.improvement.reset();
       keep(fit_value(*controller.reservoir, controller.layout, experience, result_.options.value,
                      rewards));
       result_.deviation_factor = deviation_factor(result_, experience);
@@ -217,7 +223,7 @@ class Learner {
                     .summary = summary,
                     .actions = result_.controller.actions,
                     .washout = result_.options.value.washout_rows()},
-                   random_rows_, last, [&] { return tell(fits, made); });
+                   random_rows_, last, [&](const Progress&) { return tell(fits, made); });
       fitter_->fill(result_);
       if (result_.predictions) name_predictions(result_.environment, *result_.predictions);
       experience.keep();
@@ -402,6 +408,7 @@ Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const 
     // Refuses what is wrong before there is any work.
     [[maybe_unused]] const Learner refused_or_not(spec, options, std::nullopt, with);
     choice = choose_for_log(spec, log, options, with);
+    if (!choice) require_unused(options, false);
     if (choice && !choice->predictive()) chosen.predictive = std::nullopt;
   }
   Learner learner(spec, chosen, std::nullopt, with);

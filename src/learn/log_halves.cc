@@ -1,5 +1,7 @@
 #include "learn/log_halves.h"
 
+#include <fmt/format.h>
+
 namespace waggle {
 
 using Eigen::Index;

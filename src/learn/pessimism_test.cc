@@ -185,6 +185,25 @@ VectorXd deviation_ratios(const NarrowLog& narrow, Index units) {
   return ratios;
 }
 
+TEST(Pessimism, InRoundsIsOfThePolicyThatMadeTheExperience) {
+  // Of that, not of the one the round before has found: as from a log of the same rows.
+  const ControlProblem problem = market_maker_problem();
+  LearnOptions options = presets::direct();
+  options.fit.reservoir.units = 20;
+  options.fit.members = 1;
+  options.fit.sweeps = 2;
+  options.fit.value.discount = problem.discount;
+  options.fit.pessimism = 1.0;
+  options.collect = {.steps = 600, .rounds = 2};
+  Simulation simulation(*problem.environment, 8);
+  const Learnt learnt = learn(simulation, *problem.initial, options);
+  const Learnt from_log =
+      learn_from_log(problem.environment->spec(), learnt.experience, options.fit);
+  const MatrixXd& expected = from_log.controller.pessimism.deviations;
+  ASSERT_GT(expected.norm(), 0.0);
+  EXPECT_LT((learnt.controller.pessimism.deviations - expected).norm(), 1e-6 * expected.norm());
+}
+
 TEST(Pessimism, KnowsTheStandardErrorOfFewFeatures) {
   const VectorXd ratios = deviation_ratios(NarrowLog(600), 60);
   EXPECT_NEAR(ratios.minCoeff(), 1.0, 1e-9);

@@ -116,15 +116,17 @@ void require_unused(const FitOptions& fit, bool tries_both) {
   require_usual("value.method", fit.value.method == usual.value.method);
   require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
   if (tries_both) return;
+  require_usual("value.trace", fit.value.trace == usual.value.trace);
+  require_usual("value.average_members", fit.value.average_members == usual.value.average_members);
+  require_usual("value.ridge_scale", fit.value.solve.scale == usual.value.solve.scale);
+  require_usual("value.solver", fit.value.solve.solver == usual.value.solve.solver);
   require_usual("value.smallest_ridge", fit.value.solve.smallest == usual.value.solve.smallest);
   require_usual("value.largest_ridge", fit.value.solve.largest == usual.value.solve.largest);
 }
 
 FitOptions predictive_alone(FitOptions fit) {
-  const FitOptions usual;
   fit.choose = false;
-  fit.value.solve.smallest = usual.value.solve.smallest;
-  fit.value.solve.largest = usual.value.solve.largest;
+  fit.value = {.discount = fit.value.discount, .washout = fit.value.washout};
   return fit;
 }
 
@@ -230,7 +232,7 @@ void PredictiveSteps::fit_after(const Transitions& transitions, PredictiveHead& 
 FittedIteration PredictiveSteps::fit_value(const PredictiveHead& head,
                                            const Transitions& transitions, ExpectedRewards rewards,
                                            ValueStart start, bool judge,
-                                           const std::function<bool()>& go_on) const {
+                                           const ProgressCallback& progress) const {
   const PredictiveOptions& options = *task_.options.predictive;
   ValueSteps steps = value_steps(head, transitions);
   if (head.has_reward()) {
@@ -251,7 +253,7 @@ FittedIteration PredictiveSteps::fit_value(const PredictiveHead& head,
   iteration.bounds = possible_values(steps, iteration.discount);
   iteration.sweeps = options.sweeps;
   iteration.confidence = judge && task_.options.confidence;
-  return iterate_value(steps, head, task_.actions, std::move(start.values), iteration, go_on);
+  return iterate_value(steps, head, task_.actions, std::move(start.values), iteration, progress);
 }
 
 void PredictiveSteps::to_reward_units(PredictiveHead& head, FittedIteration& found) const {

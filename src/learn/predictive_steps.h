@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include <waggle/model.h>
 #include <waggle/predictive.h>
+#include <waggle/progress.h>
 
 #include "prediction/dynamics_fit.h"
 #include "prediction/prediction_fit.h"
@@ -34,8 +34,8 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index pr
                                       Eigen::Index carried, const FeatureDraw& draw);
 
 /// Whether a predictive fit has options that count only for a value on the memory itself is not
-/// left unsaid: throws Error, naming the one that is not as usual. The range of λ may be given
-/// where such a value will be tried as well, to choose between the two.
+/// left unsaid: throws Error, naming the one that is not as usual. How such a value is fitted may be
+/// given where one will be tried as well, to choose between the two.
 void require_unused(const FitOptions& fit, bool tries_both);
 /// The options of the predictive fit alone, of those of a log by which both kinds are tried.
 FitOptions predictive_alone(FitOptions fit);
@@ -100,7 +100,7 @@ class PredictiveSteps {
   };
   FittedIteration fit_value(const PredictiveHead& head, const Transitions& transitions,
                             ExpectedRewards rewards, ValueStart start, bool judge,
-                            const std::function<bool()>& go_on) const;
+                            const ProgressCallback& progress) const;
 
   /// Values as found are in a unit and zero of their own: what is constant of them, in rewards'.
   double lasting() const { return task_.rewards.constant_weight(task_.options.value.discount); }

@@ -8,6 +8,7 @@
 #include "learn/action_bounds.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
+#include "learn/predictive_steps.h"
 #include "shards/shard_setup.h"
 
 namespace waggle {
@@ -149,6 +150,7 @@ std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
   if (!spec.actions.is_discrete()) spec.actions = bounded_by(spec.actions, summary.ranges, {});
   std::optional<LogChoice> choice;
   if (fit.choose) choice = choose_for_log(spec, rows, fit, with);
+  if (!choice) require_unused(fit, false);
   if (choice && !choice->predictive()) {
     plan.fit.predictive = std::nullopt;
   } else if (!fit.predictive->seen || !fit.predictive->extra_units) {
