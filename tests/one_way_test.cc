@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -119,6 +120,20 @@ void add_reached(const std::string& header, std::set<std::string>& reached) {
   for (std::string line; std::getline(stream, line);) {
     if (std::regex_search(line, found, include)) add_reached(found[1], reached);
   }
+}
+
+TEST(OneWay, WaggleHHasEveryHeaderButTheStudyOfThePaperAndTheReferences) {
+  std::ifstream stream(WAGGLE_SOURCE_DIR "/include/waggle/waggle.h");
+  const std::string all{std::istreambuf_iterator<char>(stream), {}};
+  std::size_t included = 0;
+  for (const auto& entry : fs::directory_iterator(WAGGLE_SOURCE_DIR "/include/waggle")) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".h" || name == "waggle.h") continue;
+    EXPECT_NE(all.find("#include <waggle/" + name + ">\n"), std::string::npos) << name;
+    ++included;
+  }
+  // version.h is made by the build.
+  EXPECT_EQ(static_cast<std::size_t>(std::count(all.begin(), all.end(), '<')), included + 1);
 }
 
 TEST(OneWay, WhoCameToControlSomethingDoesNotMeetTheStudyOfThePaper) {

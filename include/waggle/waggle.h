@@ -18,8 +18,10 @@
 #include <waggle/execution.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>
+#include <waggle/forgetting_td.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/guard.h>
+#include <waggle/history.h>
 #include <waggle/learner.h>
 #include <waggle/least_squares.h>
 #include <waggle/log.h>
@@ -34,14 +36,11 @@
 #include <waggle/pendulum.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
+#include <waggle/predictive.h>
 #include <waggle/presets.h>
 #include <waggle/progress.h>
 #include <waggle/random.h>
 #include <waggle/recall.h>
-#include <waggle/reference/bee_world.h>
-#include <waggle/reference/cart_pole.h>
-#include <waggle/reference/known_state.h>
-#include <waggle/reference/market_maker.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
 #include <waggle/scaling.h>
@@ -55,6 +54,7 @@
 #include <waggle/temporal_difference.h>
 #include <waggle/tiger.h>
 #include <waggle/trajectory.h>
+#include <waggle/trial.h>
 #include <waggle/tuning.h>
 #include <waggle/usual.h>
 #include <waggle/value.h>

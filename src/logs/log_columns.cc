@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -210,9 +211,16 @@ LogColumns find_columns(const LogOptions& options, const LogNames& names,
     places.observations.push_back(index.must_find(name, path));
   }
   const FlagNames flags = find_flags(options, index);
-  places.episode = index.find(flags.episode);
-  places.terminated = index.find(flags.terminated);
-  places.truncated = index.find(flags.truncated);
+  // They are optional, unless asked for by names of their own.
+  const LogOptions usual;
+  const auto find_flag = [&](const std::string& name, const std::string& usual_name,
+                             const std::string& given) -> std::optional<std::size_t> {
+    if (name.empty() || given == usual_name) return index.find(name);
+    return index.must_find(name, path);
+  };
+  places.episode = find_flag(flags.episode, usual.episode, options.episode);
+  places.terminated = find_flag(flags.terminated, usual.terminated, options.terminated);
+  places.truncated = find_flag(flags.truncated, usual.truncated, options.truncated);
   if (!options.time.empty()) places.time = index.must_find(options.time, path);
   if (options.observations) return places;
   const std::vector<std::size_t> used = places.all();

@@ -66,12 +66,21 @@ TEST_F(LogLayout, FlagsMayHaveTheNamesOfOthers) {
   EXPECT_EQ(read_log(both).spec.observation_names, Names{"terminals"});
   EXPECT_EQ(Log(both).notes(), Names{});
   const std::string path = csv("reward,action,terminals,x" + rows);
-  EXPECT_EQ(read_log(path, {.terminated = "over"}).spec.observation_names,
-            (Names{"terminals", "x"}));
+  EXPECT_EQ(read_log(path, {.terminated = ""}).spec.observation_names, (Names{"terminals", "x"}));
   const LoadedLog seen = read_log(path, {.observations = Names{"terminals"}});
   EXPECT_EQ(seen.spec.observation_names, Names{"terminals"});
   EXPECT_EQ(seen.trajectory.episodes(), 1);
   EXPECT_EQ(read_log(path, {.ignore = {"terminals"}}).trajectory.episodes(), 1);
+}
+
+TEST_F(LogLayout, FlagsOfNamesOfTheirOwnMustBeThere) {
+  const std::string path = csv("reward,action,run,over,cut\n1,2,0,0,0\n3,4,0,1,0\n5,6,1,0,1\n");
+  const LoadedLog log =
+      read_log(path, {.episode = "run", .terminated = "over", .truncated = "cut"});
+  EXPECT_EQ(log.trajectory.episodes(), 2);
+  expect_error([&] { Log(path, {.episode = "runs"}); }, "log.csv", "'runs'", "'run'");
+  expect_error([&] { Log(path, {.terminated = "ovr"}); }, "'ovr'");
+  expect_error([&] { Log(path, {.truncated = "truncate"}); }, "'truncate'");
 }
 
 TEST_F(LogLayout, ColumnsCanBeIgnored) {

@@ -418,6 +418,10 @@ TEST(FittedIteration, CautionTakesOffWhatTheHalvesDoNotAgreeOn) {
   const double full = mean_value(1.0);
   EXPECT_LT(half, bold - 0.05);
   EXPECT_LT(full, half - 0.05);
+  // From the search on: it ends with the second one, and weights do not depend on what it finds.
+  options.discount = 0.0;
+  options.tolerance = 1e9;
+  EXPECT_LT(mean_value(1.0), mean_value(0.0) - 0.05);
 }
 
 TEST(FittedIteration, SaysHowSureItIs) {
