@@ -34,7 +34,8 @@ VectorXd vector_of(const std::vector<double>& numbers) {
 }
 
 VectorXd deviation_of(const ChannelSums& sums) {
-  return (vector_of(sums.squares) / std::max(sums.count, 1.0)).cwiseSqrt();
+  const VectorXd variance = vector_of(sums.squares) / std::max(sums.count, 1.0);
+  return vector_of(sums.unit).cwiseProduct(variance.cwiseSqrt());
 }
 
 /// Rows after which the network has forgotten where it started.
@@ -152,6 +153,7 @@ void ShardPlan::validate() const {
               std::ssize(measured.actions.mean) == environment.actions.size(),
           "measured: does not fit {} observations and {} actions", percepts - 1,
           environment.actions.size());
+  measured.validate();
   if (fit.predictive && overlap > 0) {
     require(in_episode.size() == parts.size() &&
                 openings.size() == parts.size() * static_cast<std::size_t>(percepts),
