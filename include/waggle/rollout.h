@@ -12,7 +12,8 @@ namespace waggle {
 
 struct RolloutOptions {
   Eigen::Index steps = 1000;  ///< rows to record, ≥ 1
-  /// Stop when −reward or an |observation| passes this: the policy has lost the system.
+  /// Stop when an |observation| passes this: the policy has lost the system. Where nothing is
+  /// observed, when −reward does; else a reward, which may have any unit and zero, says nothing.
   double divergence_limit = 1e8;
 
   /// Throws Error where a field is out of its range.
@@ -23,7 +24,8 @@ struct RolloutOptions {
 template <typename Visitor>
 void describe(Visitor& v, RolloutOptions& o) {
   v("steps", o.steps, "rows to record");
-  v("divergence_limit", o.divergence_limit, "stop when a cost or an |observation| passes this");
+  v("divergence_limit", o.divergence_limit,
+    "stop when an |observation| passes this; where there is none, a cost");
 }
 
 struct Rollout {

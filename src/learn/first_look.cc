@@ -1,5 +1,12 @@
 #include "learn/first_look.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include <waggle/rollout.h>
+
+#include "core/check.h"
+
 namespace waggle {
 
 using Eigen::Index;
@@ -13,6 +20,22 @@ Trajectory first_rows(TrajectorySource& log, Index most) {
     rows.append(chunk, 0, std::min(chunk.steps(), most - rows.steps()));
   } while (rows.steps() < most && log.next(chunk));
   return rows;
+}
+
+double divergence_limit(const ChannelRanges& ranges, Index action_size) {
+  const Index observation = 1 + action_size;  // the first
+  const Index end = ranges.minimum.size();
+  const bool observes = observation < end;
+  double largest = 0.0;
+  for (Index i = observes ? observation : 0; i < (observes ? end : 1); ++i) {
+    largest = std::max({largest, std::abs(ranges.minimum[i]), std::abs(ranges.maximum[i])});
+  }
+  if (largest == 0.0) return first_divergence_limit(observes);
+  return 100.0 * std::max(largest, 1e-300);
+}
+
+double first_divergence_limit(bool observes) {
+  return observes ? RolloutOptions{}.divergence_limit : kLargestNumber;
 }
 
 }  // namespace waggle

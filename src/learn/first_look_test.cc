@@ -36,5 +36,20 @@ TEST(FirstLook, FirstRowsAreAtMostSoMany) {
   EXPECT_EQ(first_rows(empty, 10).steps(), 0);
 }
 
+TEST(FirstLook, WhereTheSystemIsLostIsSaidByWhatIsObserved) {
+  const auto limit = [](const VectorXd& lowest, const VectorXd& highest) {
+    return divergence_limit({lowest, highest, lowest, highest}, 1);
+  };
+  // Reward, action and two observations.
+  EXPECT_EQ(limit(Eigen::Vector4d(-1e9, -7.0, -3.0, 0.0), Eigen::Vector4d(0.0, 7.0, 1.0, 2.0)),
+            300.0);
+  EXPECT_EQ(limit(Eigen::Vector4d(-5.0, -7.0, 0.0, 0.0), Eigen::Vector4d(5.0, 7.0, 0.0, 0.0)), 1e8);
+  // Nothing is observed.
+  EXPECT_EQ(limit(Eigen::Vector2d(-4.0, -7.0), Eigen::Vector2d(1.0, 7.0)), 400.0);
+  EXPECT_EQ(limit(Eigen::Vector2d(0.0, -7.0), Eigen::Vector2d(0.0, 7.0)), 1e100);
+  EXPECT_EQ(first_divergence_limit(true), 1e8);
+  EXPECT_EQ(first_divergence_limit(false), 1e100);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -340,14 +340,15 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
   learnt.provenance.sources = {collector.spec().name};
   const std::vector<Index> plan = round_steps(options.collect);
   const int rounds = static_cast<int>(plan.size());
-  double limit = RolloutOptions{}.divergence_limit;
+  const double first_limit = first_divergence_limit(collector.spec().observation_size() > 0);
+  double limit = first_limit;
   for (int round = 0; round < rounds && !learner.stopped(); ++round) {
     const Index steps = plan[static_cast<std::size_t>(round)];
     // Where nothing that was done has made a difference yet, there is nothing to prefer.
     const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
     Collected collected;
     if (initially) {
-      collected = collector.begin({.steps = steps});
+      collected = collector.begin({.steps = steps, .divergence_limit = first_limit});
     } else {
       collected = collector.act(learnt, learner.rows().copies(), round, rounds,
                                 {.steps = steps, .divergence_limit = limit});
@@ -363,7 +364,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
       learner.rows().cut();
       const Index left = steps - collected.steps();
       if (learner.learns_from_divergence() && left > 0) {
-        collected.append(collector.begin({.steps = left}));
+        collected.append(collector.begin({.steps = left, .divergence_limit = first_limit}));
       }
     }
     learner.add_round(std::move(collected));

@@ -18,8 +18,10 @@ void RolloutOptions::validate() const {
 namespace {
 
 bool within(const Percept& percept, double limit) {
-  // Written so that NaN counts as outside. A large reward is no sign of trouble, a large loss is.
-  if (!(percept.reward >= -limit) || !is_usable(percept.reward)) return false;
+  if (!is_usable(percept.reward)) return false;
+  // A large reward is no sign of trouble, a large loss is.
+  if (percept.observation.size() == 0) return percept.reward >= -limit;
+  // Written so that NaN counts as outside.
   return (percept.observation.array().abs() <= std::min(limit, kLargestNumber)).all();
 }
 

@@ -84,20 +84,25 @@ TEST(Simulation, ADivergingPolicyIsStoppedAndSaid) {
   EXPECT_EQ(after.trajectory.observations()(0, 0), 0.0);  // from a fresh start
 }
 
-/// Pays what is done.
+/// Pays what is done; `shows` one number beside it, which stays 0.
 class Payer final : public Environment {
  public:
+  explicit Payer(bool shows = false) : shows_(shows) {}
   EnvironmentSpec spec() const override {
     EnvironmentSpec spec;
     spec.name = "payer";
     spec.actions = ActionSpace::box(-100.0, 100.0);
     spec.action_names = {"pay"};
+    if (shows_) spec.observation_names = {"nothing"};
     return spec;
   }
   void reset(Draws&, Percept&) override {}
   void step(const Eigen::Ref<const VectorXd>& action, Draws&, Percept& percept) override {
     percept.reward = action[0];
   }
+
+ private:
+  bool shows_;
 };
 
 TEST(Simulation, ALargeLossIsDivergenceAndALargeGainIsNot) {
@@ -107,6 +112,9 @@ TEST(Simulation, ALargeLossIsDivergenceAndALargeGainIsNot) {
   const RolloutOptions options{.steps = 5, .divergence_limit = 10.0};
   EXPECT_FALSE(simulation.run(gain, options).diverged);
   EXPECT_TRUE(simulation.run(loss, options).diverged);
+  // Where something is observed, that says whether the system is lost.
+  Payer shows(true);
+  EXPECT_FALSE(Simulation(shows, 0).run(loss, options).diverged);
 }
 
 TEST(Simulation, BadInputIsNamed) {
