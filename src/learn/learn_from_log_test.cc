@@ -63,6 +63,7 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
     const Trajectory seen = flight_in(unit, offset);
     const Learnt learnt = learn_from_log(spec, seen, options);
     EXPECT_TRUE(learnt.has_confidence());
+    EXPECT_EQ(learnt.choice.has_value(), options.choose);
     GreedyPolicy policy = learnt.policy();
     MatrixXd result(3, log.steps());
     VectorXd action(1);
@@ -75,7 +76,7 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
     return result;
   };
   const MatrixXd plain = decisions(1.0, 0.0);
-  EXPECT_EQ(decisions(0x1p-100, 0.0), plain);
+  EXPECT_EQ(decisions(0x1p-560, 0.0), plain);
   EXPECT_EQ(decisions(0x1p20, 0.0), plain);
   const MatrixXd raised = decisions(1.0, 1000.0);
   EXPECT_LT((raised - plain).row(1).cwiseAbs().maxCoeff(), 1e-3);
