@@ -267,7 +267,8 @@ void PredictiveFitter::keep(const PredictiveSteps& steps, PredictiveHead head,
   sweeps_ = found.sweeps;
   converged_ = found.converged;
   diagnostics_.samples = transitions.count();
-  diagnostics_.features = diagnostics_.rank = head.features();
+  diagnostics_.features = head.features();
+  diagnostics_.rank = std::min(diagnostics_.features, diagnostics_.samples);
   diagnostics_.ridge = found.choice.ridge;
   diagnostics_.residual = found.residual;
 

@@ -73,6 +73,7 @@ void expect_same_model(const Model& parts, const Model& whole, double quantities
   EXPECT_LT(apart(parts.state, whole.state), kSame);
   EXPECT_LT(apart(parts.deviation_factor, whole.deviation_factor), 1e-6);
   EXPECT_EQ(parts.diagnostics.samples, whole.diagnostics.samples);
+  EXPECT_EQ(parts.diagnostics.rank, whole.diagnostics.rank);
   EXPECT_EQ(parts.diagnostics.ridge, whole.diagnostics.ridge);
   EXPECT_NEAR(parts.diagnostics.residual / whole.diagnostics.residual, 1.0, 1e-6);
   EXPECT_EQ(parts.improvement->sweeps, whole.improvement->sweeps);
@@ -258,6 +259,17 @@ TEST(PredictiveShards, WhatLearningFromTheWholeChoosesIsChosen) {
   const ShardPlan remembers = plan_of(noisy, chosen);
   EXPECT_EQ(remembers.fit.predictive->extra_units, learnt.options.predictive->extra_units);
   EXPECT_EQ(remembers.fit.predictive->seen, learnt.options.predictive->seen);
+}
+
+TEST(PredictiveShards, NoMoreIsDeterminedThanThereAreRows) {
+  const TemporaryFolder folder;
+  FitOptions fit = small_fit(0.9);
+  fit.predictive->features = 300;
+  fit.predictive->averaged = 1;
+  const ShardPlan plan = plan_of(pole_parts(folder, 2, 250), fit);
+  const FitDiagnostics diagnostics = learn_parts(plan).diagnostics;
+  EXPECT_GT(diagnostics.features, diagnostics.samples);
+  EXPECT_EQ(diagnostics.rank, diagnostics.samples);
 }
 
 TEST(PredictiveShards, WhatDoesNotFitIsRefused) {
