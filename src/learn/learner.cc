@@ -19,6 +19,7 @@
 #include "learn/joined_rows.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
+#include "learn/predictive_size.h"
 #include "learn/usual.h"
 #include "learn/watched_source.h"
 #include "reservoir/network_size.h"
@@ -70,6 +71,9 @@ class Learner {
     // the experience, so what needs them is checked as if they had.
     if (predictive()) {
       require_unused(options.fit, !collect && options.fit.choose);
+      if (collect) {
+        require_predictive_size(result_.controller.layout, options.fit, options.collect.steps);
+      }
       fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
     } else if (!with.reservoir && !needs_input_bound()) {
       draw();

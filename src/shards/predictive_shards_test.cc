@@ -300,6 +300,13 @@ TEST(PredictiveShards, WhatDoesNotFitIsRefused) {
   FitOptions members = small_fit(0.9);
   members.members = 2;
   expect_error([&] { plan_of(parts, members); }, "members", "preset direct");
+  // Before a network is drawn, which would take minutes.
+  FitOptions large = small_fit(0.9);
+  large.reservoir.units = 20'000;
+  expect_error([&] { plan_of(parts, large, {.parts = {}, .continued = true}); }, "up to 5000");
+  large.reservoir.units = 10;
+  large.predictive->features = 100'000;
+  expect_error([&] { plan_of(parts, large); }, "100000 random features", "GB of memory");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "learn/action_bounds.h"
 #include "learn/first_look.h"
 #include "learn/predictive_fit.h"
+#include "learn/predictive_size.h"
 #include "shards/fingerprint.h"
 #include "shards/shard_setup.h"
 #include "value/equations.h"
@@ -192,6 +193,7 @@ ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions
   fit.validate();
   require_summable(reading, fit, cuts);
   const EnvironmentSpec& spec = log.spec();
+  if (fit.predictive) require_predictive_size(InputLayout::of(spec), fit, log.rows());
   ShardPlan plan;
   plan.waggle_version = WAGGLE_VERSION;
   plan.parts = cuts.parts;
