@@ -163,22 +163,22 @@ class ForecastWatch {
   /// The channel with which the alarm began that is on.
   std::optional<Eigen::Index> channel() const { return first_; }
   Eigen::Index alarms() const { return alarms_; }  ///< that have begun
-  /// Of errors in units of the power of two below the channel's scale.
   const BlockCusum& sizes(Eigen::Index channel) const { return at(channel).sizes; }
-  /// Of e_k, e_k e_{k−1} and e_k u_k.
+  /// Of e_k, e_k e_{k−1} and e_k u_k; products of errors are in units of the power of two below the
+  /// channel's scale.
   const BlockCusum& moment(Eigen::Index channel, std::size_t which) const {
     return at(channel).moments[which];
   }
 
  private:
   struct Channel {
-    double unit;   // in which errors are counted: a power of two, so that products do not vanish
+    double unit;   // in which errors are multiplied: a power of two, so that products do not vanish
     double least;  // what is smaller is rounding
     BlockCusum sizes;
     std::array<BlockCusum, kMoments> moments;
     std::array<bool, 1 + 2 * kMoments> alarms =
         {};             // of larger sizes; of each that rises and falls
-    double last = 0.0;  // error
+    double last = 0.0;  // error, in that unit
     bool has_last = false;
   };
   const Channel& at(Eigen::Index channel) const {

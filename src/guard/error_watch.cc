@@ -167,8 +167,8 @@ ForecastWatch::ForecastWatch(const ErrorWatchOptions& options,
     require(scale[i] >= 0.0 && std::isfinite(scale[i]),
             "scale {} = {}: must be finite and not negative", i, scale[i]);
     const double unit = power_of_two(scale[i]);
-    const double least = kRounding * (scale[i] / unit);
-    const BlockCusum sum(each, least), square(each, least * least);
+    const double least = kRounding * scale[i];
+    const BlockCusum sum(each, least), square(each, least / unit * (least / unit));
     channels_.push_back(
         {.unit = unit, .least = least, .sizes = sum, .moments = {sum, square, sum}});
   }
@@ -184,13 +184,13 @@ void ForecastWatch::add(Channel& channel, double error, double effort) {
     return;
   }
   const double most = largest_error(channel.sizes, channel.least);
-  const double measured = std::clamp(error / channel.unit, -kLargestSize, kLargestSize);
-  const double counted = std::clamp(measured, -most, most);
+  const double counted = std::clamp(error, -most, most);
+  const double measured = std::clamp(counted / channel.unit, -kLargestSize, kLargestSize);
   channel.sizes.add(std::abs(counted));
   channel.moments[0].add(counted);
-  if (channel.has_last) channel.moments[1].add(counted * channel.last);
+  if (channel.has_last) channel.moments[1].add(measured * channel.last);
   if (is_usable(effort)) channel.moments[2].add(counted * std::min(effort, kLargestEffort));
-  channel.last = counted;
+  channel.last = measured;
   channel.has_last = true;
 }
 
