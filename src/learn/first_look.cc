@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <waggle/rollout.h>
-
 #include "core/check.h"
 
 namespace waggle {
@@ -36,6 +34,16 @@ double divergence_limit(const ChannelRanges& ranges, Index action_size) {
 
 double first_divergence_limit(bool observes) {
   return observes ? RolloutOptions{}.divergence_limit : kLargestNumber;
+}
+
+RolloutOptions known_limits(const Model& model, double share) {
+  const bool observes = model.environment.observation_size() > 0;
+  const double highest = model.ranges.maximum[0];
+  const double width = highest - model.ranges.minimum[0];
+  RolloutOptions run{.divergence_limit =
+                         observes ? share * model.divergence_limit : kLargestNumber};
+  if (width > 0.0) run.lowest_reward = highest - 100.0 * share * width;
+  return run;
 }
 
 }  // namespace waggle

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <waggle/model.h>
+#include <waggle/rollout.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -31,5 +33,9 @@ double divergence_limit(const ChannelRanges& ranges, Eigen::Index action_size);
 /// The same before there are any rows: observations are held against what is usual, and rewards,
 /// which may have any unit and zero, against nothing.
 double first_divergence_limit(bool observes);
+/// What a run may go through that acts on what was learnt, less of it by a share: no observation
+/// beyond the model's limit, and no reward that is further below the highest than 100 times the
+/// width of all, whatever their zero. Where they do not differ, nothing is known of them.
+RolloutOptions known_limits(const Model& model, double share);
 
 }  // namespace waggle

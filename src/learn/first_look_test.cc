@@ -51,5 +51,24 @@ TEST(FirstLook, WhereTheSystemIsLostIsSaidByWhatIsObserved) {
   EXPECT_EQ(first_divergence_limit(false), 1e100);
 }
 
+TEST(FirstLook, RewardsHaveALimitOfTheirOwnWhateverTheirUnitAndZero) {
+  Model model;
+  model.divergence_limit = 300.0;
+  for (const double unit : {1.0, 0x1p-560}) {
+    for (const double offset : {0.0, 64.0 * unit}) {
+      model.environment.observation_names.clear();
+      model.ranges.minimum = Eigen::Vector2d(offset - 3.0 * unit, -1.0);
+      model.ranges.maximum = Eigen::Vector2d(offset + 1.0 * unit, 1.0);
+      EXPECT_EQ(known_limits(model, 1.0).lowest_reward, offset - 399.0 * unit);
+      EXPECT_EQ(known_limits(model, 0.25).lowest_reward, offset - 99.0 * unit);
+      EXPECT_EQ(known_limits(model, 1.0).divergence_limit, 1e100);
+      model.environment.observation_names = {"o"};
+      EXPECT_EQ(known_limits(model, 0.25).divergence_limit, 75.0);
+    }
+  }
+  model.ranges.maximum = model.ranges.minimum;
+  EXPECT_LT(known_limits(model, 1.0).lowest_reward, -1e300);
+}
+
 }  // namespace
 }  // namespace waggle

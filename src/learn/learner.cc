@@ -39,7 +39,7 @@ void LearnOptions::validate() const {
 
 namespace {
 
-constexpr double kWorthSeeing = 0.1;  // of the divergence limit of the first round
+constexpr double kWorthSeeing = 0.1;  // of the limits of the first round
 
 /// Whether no policy that will act needs bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
@@ -345,7 +345,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
   const std::vector<Index> plan = round_steps(options.collect);
   const int rounds = static_cast<int>(plan.size());
   const double first_limit = first_divergence_limit(collector.spec().observation_size() > 0);
-  double limit = first_limit;
+  RolloutOptions run{.divergence_limit = first_limit};  // of what was learnt
   for (int round = 0; round < rounds && !learner.stopped(); ++round) {
     const Index steps = plan[static_cast<std::size_t>(round)];
     // Where nothing that was done has made a difference yet, there is nothing to prefer.
@@ -354,8 +354,8 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
     if (initially) {
       collected = collector.begin({.steps = steps, .divergence_limit = first_limit});
     } else {
-      collected = collector.act(learnt, learner.rows().copies(), round, rounds,
-                                {.steps = steps, .divergence_limit = limit});
+      run.steps = steps;
+      collected = collector.act(learnt, learner.rows().copies(), round, rounds, run);
     }
     if (collected.diverged) {
       if (round == 0) {
@@ -376,9 +376,9 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
     learner.fit(experience, round + 1 == rounds);
     // Far from all that is known, what is learnt from is of little use and drowns the rest.
     if (!learner.learns_from_divergence()) {
-      limit = learnt.divergence_limit;
+      run = known_limits(learnt, 1.0);
     } else if (round == 0) {
-      limit = kWorthSeeing * learnt.divergence_limit;
+      run = known_limits(learnt, kWorthSeeing);
     }
   }
   TrajectoryChunks experience(learnt.experience);

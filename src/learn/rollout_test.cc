@@ -115,6 +115,10 @@ TEST(Simulation, ALargeLossIsDivergenceAndALargeGainIsNot) {
   // Where something is observed, that says whether the system is lost.
   Payer shows(true);
   EXPECT_FALSE(Simulation(shows, 0).run(loss, options).diverged);
+  // Unless it is known which rewards are possible.
+  const RolloutOptions known{.steps = 5, .lowest_reward = -99.0};
+  EXPECT_TRUE(Simulation(shows, 0).run(loss, known).diverged);
+  EXPECT_FALSE(Simulation(shows, 0).run(gain, known).diverged);
 }
 
 TEST(Simulation, BadInputIsNamed) {
@@ -124,6 +128,8 @@ TEST(Simulation, BadInputIsNamed) {
   expect_error([&] { simulation.run(good, {.steps = 0}); }, "steps = 0");
   expect_error([&] { simulation.run(good, {.steps = 1, .divergence_limit = -1.0}); },
                "divergence_limit = -1");
+  expect_error([&] { simulation.run(good, {.steps = 1, .lowest_reward = NAN}); },
+               "lowest_reward = nan");
   expect_error([&] { simulation.run(outside, {.steps = 1}); }, "action 0 is 2", "[0, 1]");
   expect_error([&] { simulation.run(broken, {.steps = 1}); }, "nan");
   expect_error([&] { Simulation(environment, 0, -1); }, "max_episode_steps = -1");
