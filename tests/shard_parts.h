@@ -58,11 +58,16 @@ inline Parts pole_parts(const TemporaryFolder& folder, std::size_t count,
   return parts_of(folder, pole.spec(), random_rows(pole, 3, rows_in_all), count, true);
 }
 
-/// One flight of the bee, cut anywhere.
+/// One flight of the bee, cut anywhere, in a unit and zero of nectar.
 inline Parts flight_parts(const TemporaryFolder& folder, std::size_t count,
-                          Eigen::Index rows_in_all = 900) {
+                          Eigen::Index rows_in_all = 900, double unit = 1.0, double offset = 0.0) {
   BeeWorld world;
-  return parts_of(folder, world.spec(), random_rows(world, 5, rows_in_all), count, false);
+  const Trajectory flown = random_rows(world, 5, rows_in_all);
+  Trajectory rows(1, 0);
+  for (Eigen::Index k = 0; k < flown.steps(); ++k) {
+    rows.append(unit * flown.rewards()[k] + offset, flown.actions().col(k), Eigen::VectorXd(0));
+  }
+  return parts_of(folder, world.spec(), rows, count, false);
 }
 
 inline ShardPlan plan_of(const Parts& parts, const FitOptions& fit, ShardCuts cuts = {},

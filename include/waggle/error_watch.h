@@ -69,7 +69,7 @@ class BlockCusum {
 
  private:
   void add_block(double mean);
-  double products(Eigen::Index lag) const;
+  double products(Eigen::Index lag, double unit) const;
   void settle();
 
   ErrorWatchOptions options_;
@@ -112,15 +112,16 @@ class ErrorWatch {
   double statistic() const { return sizes_.rising(); }     ///< S⁺
   double deviation() const { return sizes_.deviation(); }  ///< σ; 0 while settling
   /// The mean square at work as it was while settling, or so far.
-  double mean_square() const { return mean_square_; }
+  double mean_square() const { return mean_square_ * unit_ * unit_; }
 
  private:
   void begin_alarm();
 
   ErrorWatchOptions options_;
-  double usual_square_;
+  double unit_;          // in which errors are squared: a power of two
+  double usual_square_;  // in that
   BlockCusum sizes_;
-  double mean_square_ = 0.0;  // of the errors while settling
+  double mean_square_ = 0.0;  // of the errors while settling, in that
   Eigen::Index errors_ = 0;
   std::optional<Eigen::Index> alarm_;
   Eigen::Index alarms_ = 0;
@@ -163,19 +164,21 @@ class ForecastWatch {
   std::optional<Eigen::Index> channel() const { return first_; }
   Eigen::Index alarms() const { return alarms_; }  ///< that have begun
   const BlockCusum& sizes(Eigen::Index channel) const { return at(channel).sizes; }
-  /// Of e_k, e_k e_{k−1} and e_k u_k.
+  /// Of e_k, e_k e_{k−1} and e_k u_k; products of errors are in units of the power of two below the
+  /// channel's scale.
   const BlockCusum& moment(Eigen::Index channel, std::size_t which) const {
     return at(channel).moments[which];
   }
 
  private:
   struct Channel {
+    double unit;   // in which errors are multiplied: a power of two, so that products do not vanish
     double least;  // what is smaller is rounding
     BlockCusum sizes;
     std::array<BlockCusum, kMoments> moments;
     std::array<bool, 1 + 2 * kMoments> alarms =
         {};             // of larger sizes; of each that rises and falls
-    double last = 0.0;  // error
+    double last = 0.0;  // error, in that unit
     bool has_last = false;
   };
   const Channel& at(Eigen::Index channel) const {

@@ -34,7 +34,8 @@ void describe(Visitor& v, ScoreOptions& o) {
   v("steps", o.steps, "of each run");
   v("runs", o.runs, "how many, each with a seed of its own");
   v("seed", o.seed, "of the first");
-  v("divergence_limit", o.divergence_limit, "stop when a cost or an |observation| passes this");
+  v("divergence_limit", o.divergence_limit,
+    "stop when an |observation| passes this; where there is none, a cost");
 }
 
 /// What a policy earned.
@@ -70,7 +71,8 @@ void describe(Visitor& v, EpisodeScoreOptions& o) {
   v("seed", o.seed, "of all of them");
   v("discount", o.discount, "γ in [0, 1], what a reward counts one step later; 1: plain sums");
   v("max_steps", o.max_steps, "where an episode that does not end is cut");
-  v("divergence_limit", o.divergence_limit, "stop when a cost or an |observation| passes this");
+  v("divergence_limit", o.divergence_limit,
+    "stop when an |observation| passes this; where there is none, a cost");
 }
 
 /// What a policy earned in whole episodes. The reward an episode starts with does not count, since

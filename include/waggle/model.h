@@ -119,7 +119,8 @@ struct CollectOptions {
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.
   std::optional<FinalExploration> final_exploration = std::nullopt;
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
-  /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β.
+  /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β, in units
+  /// of how far apart the rewards are, as a power of two.
   double optimism = 0.0;
 
   /// Throws Error where a field is out of its range.
@@ -187,7 +188,8 @@ struct Model {
   /// What was usual in it; found out with the confidence, and not known of older files.
   std::optional<Usual> usual = std::nullopt;
   /// Where a run of the policy has left everything it learnt from far behind: 100 times the largest
-  /// |reward| or |observation| of the experience. For RolloutOptions::divergence_limit.
+  /// |observation| of the experience, or |reward| where nothing is observed. For
+  /// RolloutOptions::divergence_limit.
   double divergence_limit = 0.0;
   std::vector<std::string> warnings;  ///< for a person: too little data, no convergence, divergence
   Provenance provenance;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,12 @@ namespace waggle {
 
 struct RolloutOptions {
   Eigen::Index steps = 1000;  ///< rows to record, ≥ 1
-  /// Stop when −reward or an |observation| passes this: the policy has lost the system.
+  /// Stop when an |observation| passes this, or, where nothing is observed, −reward does: the
+  /// policy has lost the system.
   double divergence_limit = 1e8;
+  /// Stop, too, when a reward is below this and does not end its episode. Rewards may have any unit
+  /// and zero, so that none is given unless something is known of them.
+  double lowest_reward = -std::numeric_limits<double>::infinity();
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -23,7 +28,9 @@ struct RolloutOptions {
 template <typename Visitor>
 void describe(Visitor& v, RolloutOptions& o) {
   v("steps", o.steps, "rows to record");
-  v("divergence_limit", o.divergence_limit, "stop when a cost or an |observation| passes this");
+  v("divergence_limit", o.divergence_limit,
+    "stop when an |observation| passes this; where there is none, a cost");
+  v("lowest_reward", o.lowest_reward, "stop when a reward that ends no episode is below this");
 }
 
 struct Rollout {

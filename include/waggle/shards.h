@@ -32,9 +32,15 @@ namespace waggle {
 /// Sums over rows of what some channels did; they add up.
 struct ChannelSums {
   double count = 0.0;
-  std::vector<double> mean, squares;  ///< Σ (z − mean)²
+  std::vector<double> mean;
+  /// u, powers of two by how far the numbers are apart, so that squares neither vanish nor
+  /// overflow.
+  std::vector<double> unit;
+  std::vector<double> squares;  ///< Σ ((z − mean) / u)²
   std::vector<double> minimum, maximum;
 
+  /// Throws Error, by its name, unless all of it is of as many channels, and finite.
+  void validate(const char* name) const;
   /// A column for every row.
   void add(const Eigen::Ref<const Eigen::MatrixXd>& columns);
   void merge(const ChannelSums& other);
@@ -55,6 +61,8 @@ struct ShardMeasure {
   Eigen::Index open = 0;        ///< rows of it here; 0: the last row ended it
   std::vector<double> opening;  ///< reward and observations of its first row, if it is here
 
+  /// Throws Error where a field is out of its range.
+  void validate() const;
   void merge(const ShardMeasure& other);
 };
 

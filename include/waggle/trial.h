@@ -97,6 +97,7 @@ class Trial {
   double means_[kBlocks] = {};
   bool whole_ = true;  // enough of each block of this turn counted
   Eigen::Index settled_ = 0, turns_ = 0;
+  double unit_ = 0.0;  // in which d is in the sums: a power of two, 0 before there was one
   double settling_squares_ = 0.0;
   double weight_ = 0.0, squared_weight_ = 0.0, sum_ = 0.0, squares_ = 0.0;  // Σw, Σw², Σwd, Σwd²
 };

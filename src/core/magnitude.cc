@@ -15,12 +15,12 @@ double power_of_two(double x) {
   return std::ldexp(1.0, std::clamp(std::ilogb(x), -1000, 1000));
 }
 
-double Magnitude::admit(double x) {
+double Magnitude::admit(double x, double& unit) {
   if (x == 0.0 || !std::isfinite(x)) return 1.0;
-  const double before = unit_;
+  const double before = unit;
   const double wanted = power_of_two(x);
   if (before != 0.0 && wanted / kRoom <= before) return 1.0;
-  unit_ = wanted;
+  unit = wanted;
   return before == 0.0 ? 1.0 : before / wanted;
 }
 

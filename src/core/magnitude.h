@@ -17,8 +17,10 @@ class Magnitude {
  public:
   /// Makes room for numbers up to |x|. Returns by what all that was measured so far has to be
   /// multiplied, squares by its square: 1 almost always.
-  double admit(double x);
+  double admit(double x) { return admit(x, unit_); }
   double unit() const { return unit_ == 0.0 ? 1.0 : unit_; }
+  /// The same for a unit that is kept elsewhere.
+  static double admit(double x, double& unit);
 
  private:
   double unit_ = 0.0;  // 0 before the first number that is not

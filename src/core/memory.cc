@@ -30,12 +30,17 @@ double available_memory() {
 #endif
 }
 
-void require_memory(double bytes, std::string_view what) {
+std::string memory_fault(double bytes, std::string_view what) {
   constexpr double gigabyte = 1e9;
   const double available = available_memory();
-  require(available == 0.0 || bytes <= available,
-          "{}: needs about {:.3g} GB of memory, there are {:.3g} GB", what, bytes / gigabyte,
-          available / gigabyte);
+  if (available == 0.0 || bytes <= available) return {};
+  return fmt::format("{}: needs about {:.3g} GB of memory, there are {:.3g} GB", what,
+                     bytes / gigabyte, available / gigabyte);
+}
+
+void require_memory(double bytes, std::string_view what) {
+  const std::string fault = memory_fault(bytes, what);
+  if (!fault.empty()) throw Error(fault);
 }
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace waggle {
@@ -8,9 +9,10 @@ namespace waggle {
 /// be told.
 double available_memory();
 
-/// Throws Error, saying how much `what` needs and how much there is, if `bytes` is more than
-/// that. Called before large matrices are made, since a failure to allocate names nothing,
-/// and a machine that promises more memory than it has fails later still.
+/// Says how much `what` needs and how much there is, if `bytes` is more than that; else nothing.
+std::string memory_fault(double bytes, std::string_view what);
+/// Throws Error, saying the same. Called before large matrices are made, since a failure to
+/// allocate names nothing, and a machine that promises more memory than it has fails later still.
 void require_memory(double bytes, std::string_view what);
 
 /// The bytes of `count` square matrices of doubles.

@@ -5,6 +5,7 @@
 #include <waggle/error_watch.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -20,7 +21,8 @@ constexpr double kCancels = 0.5;     // of independent blocks' variance; below, 
 constexpr Index kEnoughBlocks = 20;  // to be held against training
 constexpr double kDeepestAlarm = 2.0;  // sums are kept below this times the threshold
 constexpr double kLargestEffort = 6.0;
-constexpr double kRounding = 1e-6;  // of a number's scale, below which errors are alike
+constexpr double kRounding = 1e-6;      // of a number's scale, below which errors are alike
+constexpr double kLargestSize = 1e100;  // of an error, in units of what is usual: its square counts
 
 }  // namespace
 
@@ -68,11 +70,12 @@ void BlockCusum::add_block(double mean) {
   falling_ = std::clamp(falling_ - above - options_.allowance, 0.0, most);
 }
 
-/// Σ_i (m_i − μ)(m_{i−lag} − μ) over the blocks while it settles.
-double BlockCusum::products(Index lag) const {
+/// Σ_i (m_i − μ)(m_{i−lag} − μ) over the blocks while it settles, in a unit of m.
+double BlockCusum::products(Index lag, double unit) const {
   double sum = 0.0;
   for (auto i = static_cast<std::size_t>(lag); i < blocks_.size(); ++i) {
-    sum += (blocks_[i] - mean_) * (blocks_[i - static_cast<std::size_t>(lag)] - mean_);
+    sum +=
+        (blocks_[i] - mean_) / unit * ((blocks_[i - static_cast<std::size_t>(lag)] - mean_) / unit);
   }
   return sum;
 }
@@ -80,9 +83,12 @@ double BlockCusum::products(Index lag) const {
 /// Sets σ, now that there are blocks enough to know it by.
 void BlockCusum::settle() {
   deviation_ = least_;
-  const double squares = products(0);
+  double farthest = 0.0;
+  for (const double mean : blocks_) farthest = std::max(farthest, std::abs(mean - mean_));
+  const double unit = power_of_two(farthest);
+  const double squares = products(0, unit);
   if (!(squares > 0.0)) return;
-  const double correlation = std::clamp(products(1) / squares, 0.0, kMostCorrelated);
+  const double correlation = std::clamp(products(1, unit) / squares, 0.0, kMostCorrelated);
   double factor = (1.0 + correlation) / (1.0 - correlation);
   // Bartlett's estimate of what the variance of a long sum is to that of independent blocks. It
   // scatters by a quarter, so only what is far below 1 counts; and it does not see what comes round
@@ -91,11 +97,11 @@ void BlockCusum::settle() {
   double left = 1.0;
   for (Index lag = 1; lag <= lags; ++lag) {
     const double weight = 1.0 - static_cast<double>(lag) / static_cast<double>(lags + 1);
-    left += 2.0 * weight * products(lag) / squares;
+    left += 2.0 * weight * products(lag, unit) / squares;
   }
   if (left < kCancels) factor = kCancels;
-  deviation_ =
-      std::max(least_, std::sqrt(squares / static_cast<double>(blocks_.size() - 1) * factor));
+  const double variance = squares / static_cast<double>(blocks_.size() - 1) * factor;
+  deviation_ = std::max(least_, unit * std::sqrt(variance));
 }
 
 namespace {
@@ -115,7 +121,10 @@ double largest_error(const BlockCusum& sizes, double least = 0.0) {
 }  // namespace
 
 ErrorWatch::ErrorWatch(const ErrorWatchOptions& options, double usual)
-    : options_(validated(options)), usual_square_(usual * usual), sizes_(options_) {
+    : options_(validated(options)),
+      unit_(power_of_two(usual)),
+      usual_square_(usual / unit_ * (usual / unit_)),
+      sizes_(options_) {
   require(usual >= 0.0 && std::isfinite(usual), "usual error = {}: must be finite and not negative",
           usual);
 }
@@ -125,7 +134,10 @@ void ErrorWatch::add(double error) {
   if (!std::isfinite(size * size)) return;
   ++errors_;
   const bool was_settling = settling();
-  if (was_settling) mean_square_ += (size * size - mean_square_) / static_cast<double>(errors_);
+  const double counted = std::min(size / unit_, kLargestSize);
+  if (was_settling) {
+    mean_square_ += (counted * counted - mean_square_) / static_cast<double>(errors_);
+  }
   if (!sizes_.add(std::min(size, largest_error(sizes_)))) return;
   if (was_settling) {
     const bool enough = sizes_.settled_blocks() >= std::min(options_.settling, kEnoughBlocks);
@@ -154,9 +166,11 @@ ForecastWatch::ForecastWatch(const ErrorWatchOptions& options,
   for (Index i = 0; i < scale.size(); ++i) {
     require(scale[i] >= 0.0 && std::isfinite(scale[i]),
             "scale {} = {}: must be finite and not negative", i, scale[i]);
+    const double unit = power_of_two(scale[i]);
     const double least = kRounding * scale[i];
-    const BlockCusum sum(each, least), square(each, least * least);
-    channels_.push_back({.least = least, .sizes = sum, .moments = {sum, square, sum}});
+    const BlockCusum sum(each, least), square(each, least / unit * (least / unit));
+    channels_.push_back(
+        {.unit = unit, .least = least, .sizes = sum, .moments = {sum, square, sum}});
   }
 }
 
@@ -171,11 +185,12 @@ void ForecastWatch::add(Channel& channel, double error, double effort) {
   }
   const double most = largest_error(channel.sizes, channel.least);
   const double counted = std::clamp(error, -most, most);
+  const double measured = std::clamp(counted / channel.unit, -kLargestSize, kLargestSize);
   channel.sizes.add(std::abs(counted));
   channel.moments[0].add(counted);
-  if (channel.has_last) channel.moments[1].add(counted * channel.last);
+  if (channel.has_last) channel.moments[1].add(measured * channel.last);
   if (is_usable(effort)) channel.moments[2].add(counted * std::min(effort, kLargestEffort));
-  channel.last = counted;
+  channel.last = measured;
   channel.has_last = true;
 }
 

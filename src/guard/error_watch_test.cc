@@ -77,6 +77,27 @@ TEST(ErrorWatch, TheStatisticIsTheCusumOfBlockMeans) {
   EXPECT_DOUBLE_EQ(watch.mean_square(), 5.0);
 }
 
+TEST(ErrorWatch, DoesNotDependOnTheUnitOfTheErrors) {
+  for (const double unit : {1.0, 0x1p-560, 0x1p300}) {
+    // Larger than in training, and larger than they were.
+    for (const bool trained : {true, false}) {
+      Errors errors(3);
+      ErrorWatch watch({.block = 5, .settling = 40}, trained ? 0.1 * unit : 0.0);
+      for (int k = 0; k < 200; ++k) watch.add(unit * errors.next());
+      EXPECT_EQ(watch.alarm().has_value(), trained) << unit;
+      EXPECT_GT(watch.deviation(), 0.1 * unit);
+      EXPECT_LT(watch.deviation(), unit);
+      if (trained) continue;
+      for (int k = 0; k < 400; ++k) watch.add(unit * errors.next(3.0));
+      EXPECT_TRUE(watch.alarm()) << unit;
+    }
+  }
+  // What is usual may be next to nothing beside what happens.
+  ErrorWatch watch({.block = 1, .settling = 40}, 0x1p-900);
+  for (int k = 0; k < 40; ++k) watch.add(1.0);
+  EXPECT_TRUE(watch.alarm());
+}
+
 TEST(ErrorWatch, BlocksThatFollowEachOtherCountForLess) {
   // Means 1, 1, 3, 3, 5, 5: the sum of squares is 16, that of products of neighbours 8.
   ErrorWatch watch({.block = 1, .settling = 6});
@@ -302,6 +323,20 @@ TEST(ForecastWatch, ProductsAreOfErrorsThatFollowEachOther) {
   EXPECT_EQ(watch.moment(0, 2).settled_blocks(), 0);  // nothing was done
   watch.add(one, 100.0);
   EXPECT_EQ(watch.moment(0, 2).mean(), 6.0);  // at most
+}
+
+TEST(ForecastWatch, DoesNotDependOnTheUnitOfTheErrors) {
+  for (const double unit : {1.0, 0x1p-560, 0x1p300}) {
+    const Eigen::VectorXd one = Eigen::VectorXd::Ones(1);
+    ForecastWatch watch({.block = 10, .settling = 100}, unit * one);
+    Errors errors(5), correlated(7, 0.7);
+    for (int k = 0; k < 5000; ++k) watch.add(unit * errors.next() * one, NAN);
+    EXPECT_FALSE(watch.alarm());
+    for (int k = 0; k < 2000 && !watch.alarm(); ++k) {
+      watch.add(unit * correlated.next() * one, NAN);
+    }
+    EXPECT_GT(watch.moment(0, 1).rising(), watch.threshold()) << unit;
+  }
 }
 
 TEST(ForecastWatch, FalseAlarmsAreRare) {

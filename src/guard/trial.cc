@@ -5,6 +5,7 @@
 #include <waggle/trial.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -81,7 +82,12 @@ void Trial::end_block() {
 void Trial::end_turn() {
   double others = 0.0;
   for (Index i = 0; i < kBlocks; ++i) others += i == place_ ? 0.0 : means_[i];
-  const double difference = others / static_cast<double>(kBlocks - 1) - means_[place_];
+  double difference = others / static_cast<double>(kBlocks - 1) - means_[place_];
+  const double factor = Magnitude::admit(difference, unit_);
+  settling_squares_ *= factor * factor;
+  squares_ *= factor * factor;
+  sum_ *= factor;
+  difference /= unit_ > 0.0 ? unit_ : 1.0;
   if (whole_ && settling()) {
     ++settled_;
     settling_squares_ += difference * difference;
@@ -108,16 +114,16 @@ void Trial::restart() {
   begin_block();
 }
 
-double Trial::difference() const { return weight_ > 0.0 ? sum_ / weight_ : 0.0; }
+double Trial::difference() const { return weight_ > 0.0 ? unit_ * (sum_ / weight_) : 0.0; }
 
 double Trial::interval() const {
   if (turns_ == 0) return std::numeric_limits<double>::infinity();
   const double count = weight_ * weight_ / squared_weight_;
-  const double mean = difference();
+  const double mean = sum_ / weight_;
   const double about_mean = std::max(0.0, squares_ - weight_ * mean * mean);
   const double freedom = count + static_cast<double>(settled_) - 1.0;
   const double variance = (about_mean * count / weight_ + settling_squares_) / freedom;
-  return student(options_.worse, freedom) * std::sqrt(variance / count);
+  return unit_ * (student(options_.worse, freedom) * std::sqrt(variance / count));
 }
 
 }  // namespace waggle

@@ -74,6 +74,24 @@ TEST(Trial, DifferenceAndIntervalAreAsDefined) {
   EXPECT_TRUE(trial.better());
 }
 
+TEST(Trial, DoesNotDependOnTheUnitOfWhatIsEarned) {
+  const auto tried_in = [](double unit) {
+    Trial trial({.block = 8, .memory = 200});
+    run(trial, 3, [&](bool, Index k) { return unit * 1e-3 * noise(1, k); });
+    run(trial, 10,
+        [&](bool adapted, Index k) { return unit * (noise(2, k) - (adapted ? 0.7 : 0.0)); });
+    return trial;
+  };
+  const Trial plain = tried_in(1.0);
+  EXPECT_TRUE(plain.worse());
+  for (const double unit : {0x1p-560, 0x1p300}) {
+    const Trial trial = tried_in(unit);
+    EXPECT_EQ(trial.difference(), unit * plain.difference());
+    EXPECT_EQ(trial.interval(), unit * plain.interval());
+    EXPECT_TRUE(trial.worse());
+  }
+}
+
 TEST(Trial, OlderTurnsCountForLess) {
   Trial trial({.block = 8, .memory = 64});
   run(trial, 3, [](bool, Index) { return 0.0; });

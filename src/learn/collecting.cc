@@ -9,6 +9,7 @@
 #include <waggle/greedy_policy.h>
 #include <waggle/states.h>
 
+#include "core/magnitude.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -49,6 +50,12 @@ MatrixXd inverse_covariance(const Controller& controller, const Trajectory& expe
   });
   gram.diagonal().array() += 1e-6 * gram.trace() / static_cast<double>(n);
   return gram.llt().solve(MatrixXd::Identity(n, n));
+}
+
+/// Optimism in the unit of the reward.
+OptimismOptions optimism_of(const Learnt& learnt) {
+  const double width = learnt.ranges.maximum[0] - learnt.ranges.minimum[0];
+  return {.bonus = learnt.collected->optimism * power_of_two(width)};
 }
 
 /// Writes down which actions were random.
@@ -192,7 +199,7 @@ class FromOne final : public Collector {
     if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
       OptimisticPolicy policy(learnt.controller,
                               inverse_covariance(learnt.controller, learnt.experience),
-                              {.bonus = options.optimism}, learnt.state);
+                              optimism_of(learnt), learnt.state);
       resume_as(policy);
       return collected(policy, run);
     }
@@ -241,8 +248,7 @@ class FromCopies final : public Collector {
       std::vector<std::unique_ptr<Policy>> policies;
       for (Index i = 0; i < states.cols(); ++i) {
         auto policy = std::make_unique<OptimisticPolicy>(learnt.controller, covariance,
-                                                         OptimismOptions{.bonus = options.optimism},
-                                                         states.col(i));
+                                                         optimism_of(learnt), states.col(i));
         resume_after(rows[static_cast<std::size_t>(i)],
                      [&](const auto& action, Index steps) { policy->resume(action, steps); });
         policies.push_back(std::move(policy));

@@ -17,20 +17,22 @@ namespace {
 
 using Eigen::Index;
 
-/// Pays n at every step of its n-th episode, which has as many steps, then ends.
+/// Pays n, in some unit, at every step of its n-th episode, which has as many steps, then ends.
 class Stairs final : public Environment {
  public:
+  explicit Stairs(double unit = 1.0) : unit_(unit) {}
   EnvironmentSpec spec() const override { return toy::Countdown(1).spec(); }
   void reset(Draws&, Percept& percept) override {
     percept.reward = 1000.0;  // which nobody earned
     left_ = ++episode_;
   }
   void step(const Eigen::Ref<const Eigen::VectorXd>&, Draws&, Percept& percept) override {
-    percept.reward = episode_;
+    percept.reward = unit_ * episode_;
     percept.truncated = --left_ == 0;
   }
 
  private:
+  double unit_;
   int episode_ = 0;
   int left_ = 0;
 };
@@ -51,6 +53,20 @@ TEST(ScoreEpisodes, AddsUpWhatFollowedAnAction) {
   EXPECT_GT(score.mean_reward_error, 0.0);
   EXPECT_EQ(score.first.steps(), 2);
   EXPECT_FALSE(score.diverged);
+}
+
+TEST(ScoreEpisodes, IsAsSureInWhateverUnit) {
+  const auto score_in = [](double unit) {
+    Stairs stairs(unit);
+    UniformPolicy random(stairs.spec().actions);
+    return score_episodes(stairs, random, {.episodes = 3});
+  };
+  const EpisodeScore plain = score_in(1.0);
+  for (const double unit : {0x1p-560, 0x1p300}) {
+    const EpisodeScore score = score_in(unit);
+    EXPECT_EQ(score.standard_error, unit * plain.standard_error);
+    EXPECT_EQ(score.mean_reward_error, unit * plain.mean_reward_error);
+  }
 }
 
 TEST(ScoreEpisodes, DiscountsAndCutsAndCountsEnds) {

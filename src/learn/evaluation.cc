@@ -9,6 +9,7 @@
 #include "control/transitions.h"
 #include "core/check.h"
 #include "core/magnitude.h"
+#include "core/memory.h"
 #include "learn/impossible_values.h"
 #include "learn/policy_worth.h"
 #include "learn/watched_source.h"
@@ -29,6 +30,10 @@ PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOp
   constexpr Index kParts = 20;
   options.validate();
   const EnvironmentSpec spec = environment.spec();
+  const auto numbers = static_cast<double>(1 + spec.actions.size() + spec.observation_size());
+  // Rows are moved to where there is room for more, half of which may be empty.
+  require_memory(2.0 * sizeof(double) * numbers * static_cast<double>(options.steps),
+                 fmt::format("steps = {}: the rows of a run, which are kept", options.steps));
   PolicyScore result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
   const auto total = static_cast<double>(options.steps) * static_cast<double>(options.runs);
   const Index parts = options.runs > 1 ? 1 : std::min(kParts, options.steps);

@@ -164,6 +164,8 @@ TEST(ScorePolicy, IsTheMeanOfItsRuns) {
               std::sqrt((means.array() - means.mean()).square().sum() / 2.0 / 3.0), 1e-12);
   EXPECT_EQ(score.first.steps(), 200);
   expect_error([&] { score_policy(world, random, {.runs = 0}); }, "runs = 0");
+  expect_error([&] { score_policy(world, random, {.steps = 1'000'000'000'000}); },
+               "steps = 1000000000000", "GB of memory");
 }
 
 }  // namespace

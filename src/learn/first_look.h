@@ -1,8 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-
+#include <waggle/model.h>
+#include <waggle/rollout.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -27,15 +26,16 @@ inline Eigen::Index usual_washout(const WashoutCase& given) {
 /// The first rows of a log, so many at most; none if it is empty.
 Trajectory first_rows(TrajectorySource& log, Eigen::Index most);
 
-/// 100 times the largest |reward| or |observation|.
-inline double divergence_limit(const ChannelRanges& ranges, Eigen::Index action_size) {
-  double largest = 0.0;
-  for (Eigen::Index i = 0; i < ranges.minimum.size(); ++i) {
-    const bool is_action = i >= 1 && i <= action_size;
-    if (is_action) continue;
-    largest = std::max({largest, std::abs(ranges.minimum[i]), std::abs(ranges.maximum[i])});
-  }
-  return 100.0 * std::max(largest, 1e-300);
-}
+/// Where the system is lost (RolloutOptions::divergence_limit), of rows that did this: 100 times
+/// the largest |observation|, or |reward| where nothing is observed; of nothing but zeros, as if
+/// there were no rows.
+double divergence_limit(const ChannelRanges& ranges, Eigen::Index action_size);
+/// The same before there are any rows: observations are held against what is usual, and rewards,
+/// which may have any unit and zero, against nothing.
+double first_divergence_limit(bool observes);
+/// What a run may go through that acts on what was learnt, less of it by a share: no observation
+/// beyond the model's limit, and no reward that is further below the highest than 100 times the
+/// width of all, whatever their zero. Where they do not differ, nothing is known of them.
+RolloutOptions known_limits(const Model& model, double share);
 
 }  // namespace waggle

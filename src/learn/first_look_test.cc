@@ -36,5 +36,39 @@ TEST(FirstLook, FirstRowsAreAtMostSoMany) {
   EXPECT_EQ(first_rows(empty, 10).steps(), 0);
 }
 
+TEST(FirstLook, WhereTheSystemIsLostIsSaidByWhatIsObserved) {
+  const auto limit = [](const VectorXd& lowest, const VectorXd& highest) {
+    return divergence_limit({lowest, highest, lowest, highest}, 1);
+  };
+  // Reward, action and two observations.
+  EXPECT_EQ(limit(Eigen::Vector4d(-1e9, -7.0, -3.0, 0.0), Eigen::Vector4d(0.0, 7.0, 1.0, 2.0)),
+            300.0);
+  EXPECT_EQ(limit(Eigen::Vector4d(-5.0, -7.0, 0.0, 0.0), Eigen::Vector4d(5.0, 7.0, 0.0, 0.0)), 1e8);
+  // Nothing is observed.
+  EXPECT_EQ(limit(Eigen::Vector2d(-4.0, -7.0), Eigen::Vector2d(1.0, 7.0)), 400.0);
+  EXPECT_EQ(limit(Eigen::Vector2d(0.0, -7.0), Eigen::Vector2d(0.0, 7.0)), 1e100);
+  EXPECT_EQ(first_divergence_limit(true), 1e8);
+  EXPECT_EQ(first_divergence_limit(false), 1e100);
+}
+
+TEST(FirstLook, RewardsHaveALimitOfTheirOwnWhateverTheirUnitAndZero) {
+  Model model;
+  model.divergence_limit = 300.0;
+  for (const double unit : {1.0, 0x1p-560}) {
+    for (const double offset : {0.0, 64.0 * unit}) {
+      model.environment.observation_names.clear();
+      model.ranges.minimum = Eigen::Vector2d(offset - 3.0 * unit, -1.0);
+      model.ranges.maximum = Eigen::Vector2d(offset + 1.0 * unit, 1.0);
+      EXPECT_EQ(known_limits(model, 1.0).lowest_reward, offset - 399.0 * unit);
+      EXPECT_EQ(known_limits(model, 0.25).lowest_reward, offset - 99.0 * unit);
+      EXPECT_EQ(known_limits(model, 1.0).divergence_limit, 1e100);
+      model.environment.observation_names = {"o"};
+      EXPECT_EQ(known_limits(model, 0.25).divergence_limit, 75.0);
+    }
+  }
+  model.ranges.maximum = model.ranges.minimum;
+  EXPECT_LT(known_limits(model, 1.0).lowest_reward, -1e300);
+}
+
 }  // namespace
 }  // namespace waggle

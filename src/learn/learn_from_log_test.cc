@@ -65,6 +65,7 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
     const Trajectory seen = flight_in(unit, offset);
     const Learnt learnt = learn_from_log(spec, seen, options);
     EXPECT_TRUE(learnt.has_confidence());
+    EXPECT_EQ(learnt.choice.has_value(), options.choose);
     GreedyPolicy policy = learnt.policy();
     MatrixXd result(3, log.steps());
     VectorXd action(1);
@@ -77,12 +78,61 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
     return result;
   };
   const MatrixXd plain = decisions(1.0, 0.0);
-  EXPECT_EQ(decisions(0x1p-100, 0.0), plain);
+  EXPECT_EQ(decisions(0x1p-560, 0.0), plain);
   EXPECT_EQ(decisions(0x1p20, 0.0), plain);
   const MatrixXd raised = decisions(1.0, 1000.0);
   EXPECT_LT((raised - plain).row(1).cwiseAbs().maxCoeff(), 1e-3);
   EXPECT_LT((raised - plain).row(0).cwiseAbs().mean(), 1e-3);
   EXPECT_LT((raised - plain).row(2).cwiseAbs().maxCoeff(), 1e-3);
+  // Nor does which kind of value it is to be.
+  options.choose = true;
+  EXPECT_EQ(decisions(0x1p-560, 0.0), decisions(1.0, 0.0));
+}
+
+TEST(LearnFromLog, NoMoreIsDeterminedThanThereAreRows) {
+  FitOptions options = small_predictive_fit();
+  options.predictive->features = 90;
+  const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 70), options);
+  EXPECT_LT(learnt.diagnostics.samples, 70);
+  EXPECT_GT(learnt.diagnostics.features, 90);
+  EXPECT_EQ(learnt.diagnostics.rank, learnt.diagnostics.samples);
+}
+
+TEST(LearnFromLog, PredictiveStatesThatDoNotFitAreRefusedBeforeTheirNetworksAreDrawn) {
+  const auto refuse = [](const auto& change, const char* what, const char* rule) {
+    FitOptions options = small_predictive_fit();
+    options.choose = true;
+    change(options);
+    expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options); }, what,
+                 rule);
+  };
+  // Drawing this network would take minutes.
+  refuse([](FitOptions& options) { options.reservoir.units = 20'000; },
+         "20011 numbers would be remembered", "up to 5000");
+  refuse([](FitOptions& options) { options.predictive->features = 100'000; },
+         "100000 random features of the value", "GB of memory");
+  refuse([](FitOptions& options) { options.predictive->dynamics = 100'000; },
+         "100000 of what follows", "GB of memory");
+}
+
+TEST(LearnFromLog, WhatThereIsNoRoomForIsNotTried) {
+  // What was seen 48 steps back would be 49 times 101 numbers.
+  EnvironmentSpec spec;
+  spec.actions = ActionSpace::discrete(2);
+  spec.action_names = {"button"};
+  for (int i = 0; i < 100; ++i) spec.observation_names.push_back("o" + std::to_string(i));
+  Trajectory log(1, 100);
+  VectorXd seen(100);
+  for (Index k = 0; k < 3100; ++k) {
+    Draws draws = Random(8).at(Purpose::environment, static_cast<std::uint64_t>(k));
+    for (double& number : seen) number = draws.normal();
+    log.append(seen[0], VectorXd::Constant(1, static_cast<double>(draws.index(2))), seen);
+  }
+  FitOptions options = small_predictive_fit();
+  options.predictive->dimensions = 3;
+  const Learnt learnt = learn_from_log(spec, log, options);
+  EXPECT_EQ(learnt.options.predictive->seen, 0);
+  EXPECT_TRUE(learnt.usable());
 }
 
 TEST(LearnFromLog, IsCautiousUnlessEpisodesEndWell) {

@@ -19,6 +19,7 @@
 #include "learn/joined_rows.h"
 #include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
+#include "learn/predictive_size.h"
 #include "learn/usual.h"
 #include "learn/watched_source.h"
 #include "reservoir/network_size.h"
@@ -38,7 +39,7 @@ void LearnOptions::validate() const {
 
 namespace {
 
-constexpr double kWorthSeeing = 0.1;  // of the divergence limit of the first round
+constexpr double kWorthSeeing = 0.1;  // of the limits of the first round
 
 /// Whether no policy that will act needs bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
@@ -70,11 +71,13 @@ class Learner {
     // the experience, so what needs them is checked as if they had.
     if (predictive()) {
       require_unused(options.fit, !collect && options.fit.choose);
-      require(
-          !collect || options.collect.final_sweeps == 0,
-          "final_sweeps = {} counts only for a value on the memory itself: leave it out, or start "
-          "from the preset direct",
-          options.collect.final_sweeps);
+      if (collect) {
+        require(collect->final_sweeps == 0,
+                "final_sweeps = {} counts only for a value on the memory itself: leave it out, or "
+                "start from the preset direct",
+                collect->final_sweeps);
+        require_predictive_size(result_.controller.layout, options.fit, collect->steps);
+      }
       fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
     } else if (!with.reservoir && !needs_input_bound()) {
       draw();
@@ -346,17 +349,18 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
   learnt.provenance.sources = {collector.spec().name};
   const std::vector<Index> plan = round_steps(options.collect);
   const int rounds = static_cast<int>(plan.size());
-  double limit = RolloutOptions{}.divergence_limit;
+  const double first_limit = first_divergence_limit(collector.spec().observation_size() > 0);
+  RolloutOptions run{.divergence_limit = first_limit};  // of what was learnt
   for (int round = 0; round < rounds && !learner.stopped(); ++round) {
     const Index steps = plan[static_cast<std::size_t>(round)];
     // Where nothing that was done has made a difference yet, there is nothing to prefer.
     const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
     Collected collected;
     if (initially) {
-      collected = collector.begin({.steps = steps});
+      collected = collector.begin({.steps = steps, .divergence_limit = first_limit});
     } else {
-      collected = collector.act(learnt, learner.rows().copies(), round, rounds,
-                                {.steps = steps, .divergence_limit = limit});
+      run.steps = steps;
+      collected = collector.act(learnt, learner.rows().copies(), round, rounds, run);
     }
     if (collected.diverged) {
       if (round == 0) {
@@ -369,7 +373,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
       learner.rows().cut();
       const Index left = steps - collected.steps();
       if (learner.learns_from_divergence() && left > 0) {
-        collected.append(collector.begin({.steps = left}));
+        collected.append(collector.begin({.steps = left, .divergence_limit = first_limit}));
       }
     }
     learner.add_round(std::move(collected));
@@ -377,9 +381,9 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
     learner.fit(experience, round + 1 == rounds);
     // Far from all that is known, what is learnt from is of little use and drowns the rest.
     if (!learner.learns_from_divergence()) {
-      limit = learnt.divergence_limit;
+      run = known_limits(learnt, 1.0);
     } else if (round == 0) {
-      limit = kWorthSeeing * learnt.divergence_limit;
+      run = known_limits(learnt, kWorthSeeing);
     }
   }
   TrajectoryChunks experience(learnt.experience);

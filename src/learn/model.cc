@@ -4,6 +4,7 @@
 #include <waggle/model.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -127,15 +128,18 @@ void require_state(const Ref<const VectorXd>& x, const ReservoirSystem& reservoi
           reservoir.units());
 }
 
-/// ‖Lᵀφ‖ for a lower triangular L.
+/// ‖Lᵀφ‖ for a lower triangular L, which has the unit of the reward.
 double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
   const Index n = factor.rows();
+  Magnitude magnitude;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
     const double part = factor.col(i).tail(n - i).dot(phi.tail(n - i));
-    sum += part * part;
+    const double change = magnitude.admit(part);
+    const double measured = part / magnitude.unit();
+    sum = sum * change * change + measured * measured;
   }
-  return std::sqrt(sum);
+  return magnitude.unit() * std::sqrt(sum);
 }
 
 }  // namespace

@@ -54,6 +54,28 @@ Judged judge(const Controller& controller, const VectorXd& x, double reward, dou
           (controller.pessimism.deviations.transpose() * features.col(0)).norm()};
 }
 
+TEST(Pessimism, DoesNotDependOnTheUnitOfTheReward) {
+  const auto actions_in = [](double unit) {
+    Controller controller = controller_for(ActionSpace::box(-1.0, 2.0), 5.0);
+    controller.weights *= unit;
+    controller.pessimism.deviations *= unit;
+    ActionSearch search(controller);
+    const VectorXd x = VectorXd::LinSpaced(controller.reservoir->units(), 0.0, 1.0);
+    VectorXd actions(20), action(1);
+    for (Index k = 0; k < actions.size(); ++k) {
+      Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
+      search.prepare(x, std::sin(static_cast<double>(k)), VectorXd(0));
+      search.maximise(draws, action);
+      actions[k] = action[0];
+    }
+    return actions;
+  };
+  const VectorXd plain = actions_in(1.0);
+  for (const double unit : {0x1p-560, 0x1p300}) {
+    EXPECT_LT((actions_in(unit) - plain).cwiseAbs().maxCoeff(), 1e-9);
+  }
+}
+
 TEST(Pessimism, TakesTheActionOfTheGreatestValueLessStandardErrors) {
   for (const ActionSpace& space : {ActionSpace::box(-1.0, 2.0), ActionSpace::discrete(4)}) {
     int moved = 0;

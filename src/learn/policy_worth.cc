@@ -93,8 +93,9 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
   const ReservoirSystem& reservoir = *model.controller.reservoir;
   const Index n = judging_.size() + products_.size();
   const auto size = static_cast<double>(n);
-  require_memory(matrix_bytes(4.0 * kGroups + 12.0, size),
-                 fmt::format("estimating what a policy over {} features is worth", n));
+  too_large_ = memory_fault(matrix_bytes(4.0 * kGroups + 12.0, size),
+                            fmt::format("an estimate over {} features", n));
+  if (!too_large_.empty()) return;
   const Part part{TdMoments(n, discount_), VectorXd::Zero(n), VectorXd::Zero(n)};
   groups_.assign(kGroups, Group{part, part});
   states_ = nexts_ = greedy_nexts_ = MatrixXd(reservoir.units(), kWorthBlock);
@@ -111,6 +112,7 @@ WorthEstimate::WorthEstimate(const Model& model, const WorthOptions& options)
 }
 
 void WorthEstimate::add(const Transition& transition, const Transition::Greedy& greedy) {
+  if (!too_large_.empty()) return;
   const auto observation = transition.chunk.observations().col(transition.at);
   const Index washout = model_.options.value.washout_rows();
   if (transition.in_episode < washout) {
@@ -310,6 +312,10 @@ PolicyWorth WorthEstimate::solve() {
   PolicyWorth result;
   result.episodic = terminates_;
   result.level = options_.level;
+  if (!too_large_.empty()) {
+    result.unknown = too_large_;
+    return result;
+  }
   const auto filled = std::count_if(groups_.begin(), groups_.end(), [&](const Group& group) {
     return (terminates_ ? group.episodes : group.rows) > 0.0;
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <Eigen/Core>
@@ -36,7 +37,8 @@ class InputProducts {
 /// add up, so that leaving one out, as the jackknife does, costs a solve and no pass.
 class WorthEstimate {
  public:
-  /// Throws Error for bad options, or if memory is too small for the moments.
+  /// Throws Error for bad options. If memory is too small for the moments, what a policy is worth
+  /// is not known.
   WorthEstimate(const Model& model, const WorthOptions& options);
 
   /// The next row, with the best action by the model. Rows within a washout do not count.
@@ -82,6 +84,7 @@ class WorthEstimate {
   const Eigen::Index stretch_;     // rows that stay together
   const JudgingFeatures judging_;  // come first, …
   const InputProducts products_;   // … and then these
+  std::string too_large_;          // why there are no groups, if there are none
   std::vector<Group> groups_;
   Eigen::Index rows_ = 0;
   Eigen::Index episodes_ = 0;

@@ -14,19 +14,20 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-/// x is the code of the last choice: a value on it is a table.
+/// x is the code of the last choice, and zeros: a value on it is a table.
 class LastChoice final : public ReservoirSystem {
  public:
-  explicit LastChoice(Index choices) : choices_(choices) {}
-  Index units() const override { return choices_; }
+  explicit LastChoice(Index choices, Index zeros = 0) : choices_(choices), zeros_(zeros) {}
+  Index units() const override { return choices_ + zeros_; }
   Index inputs() const override { return choices_; }
   void step(const Eigen::Ref<const VectorXd>&, const Eigen::Ref<const VectorXd>& z,
             Eigen::Ref<VectorXd> next) const override {
-    next = z;
+    next.head(choices_) = z;
+    next.tail(zeros_).setZero();
   }
 
  private:
-  Index choices_;
+  Index choices_, zeros_;
 };
 
 /// A controller that always takes choice `best` of three, or more.
@@ -236,6 +237,20 @@ TEST(PolicyWorth, SaysWhereTheLogCannotTell) {
       << few.unknown;
   const PolicyWorth episodes = worth(always(1), log_of(12, 3, 0.5, 4, 4));
   EXPECT_NE(episodes.unknown.find("3 episodes are too few"), std::string::npos) << episodes.unknown;
+}
+
+TEST(PolicyWorth, SaysSoWhereMemoryIsTooSmall) {
+  Model model = always(1);
+  model.controller.reservoir = std::make_shared<LastChoice>(3, 99'988);
+  model.controller.weights = VectorXd::Unit(99'991, 1);
+  const Trajectory rows = log_of(60, 3, 0.0, 1);
+  TrajectoryChunks log(rows);
+  const LogEvaluation evaluation = evaluate_on_log(model, log);
+  ASSERT_TRUE(evaluation.worth.has_value());
+  EXPECT_FALSE(evaluation.worth->known());
+  EXPECT_NE(evaluation.worth->unknown.find("100000 features"), std::string::npos);
+  EXPECT_NE(evaluation.worth->unknown.find("GB of memory"), std::string::npos);
+  EXPECT_GT(evaluation.judged, 0);  // the rest is known
 }
 
 TEST(PolicyWorth, SaysSoWhereANumberDrownsAllOthers) {

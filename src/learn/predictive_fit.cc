@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "learn/predictive_size.h"
+
 namespace waggle {
 
 using Eigen::Index;
@@ -42,6 +44,7 @@ std::vector<bool> continuations(const Transitions& transitions,
 PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts)
     : layout_(layout), options_(options), acts_(acts) {
   options.predictive->validate();
+  require_predictive_size(layout, options, 0);
   draw_network(options.predictive->extra_units.value_or(0));
 }
 
@@ -50,6 +53,13 @@ void PredictiveFitter::draw_network(Index extra_units) {
   reservoir.units += extra_units;
   drawn_.emplace(reservoir, layout_.size(), 1);
   extra_units_ = extra_units;
+}
+
+bool PredictiveFitter::has_room(Index extra_units, Index seen) const {
+  const Index units = drawn_->units() - extra_units_ + extra_units;
+  const Index remembered =
+      HistoryMemory::size_with(units, layout_, options_.predictive->frames, seen);
+  return remembered + options_.predictive->layer <= kMostRemembered;
 }
 
 std::unique_ptr<RememberedExperience> PredictiveFitter::remembered_with(Index seen) const {
@@ -133,7 +143,8 @@ void PredictiveFitter::remember(const Experience& experience, const PredictiveSt
   settled_ = rows >= kScaleGrowth * first_rows_;
   // Noise is averaged over the past, which takes units. Where the next row is foreseen as it is,
   // they are not worth their time.
-  if (!options_.predictive->extra_units && rows >= kTrialRows) {
+  if (!options_.predictive->extra_units && rows >= kTrialRows &&
+      has_room(options_.reservoir.units, options_.predictive->seen.value_or(0))) {
     draw_network(0);
     const PredictionSums::Unforeseen without = unforeseen_in(experience.rows, steps);
     if (without.next > kNoisy) {
@@ -144,7 +155,8 @@ void PredictiveFitter::remember(const Experience& experience, const PredictiveSt
   }
   // A longer memory is only worth its size where something is rewarded that only it tells; to see
   // that takes rows enough for its size.
-  if (!options_.predictive->seen && layout_.choices > 0 && rows >= kTrialRows) {
+  if (!options_.predictive->seen && layout_.choices > 0 && rows >= kTrialRows &&
+      has_room(extra_units_, kLongSeen)) {
     const double with = reward_told_by(kLongSeen, experience, steps);
     const double without = reward_told_by(0, experience, steps);
     seen_ = with > std::max(without, 0.0) + kWorthRemembering ? kLongSeen : 0;
@@ -205,6 +217,7 @@ void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>
                            bool last, const ProgressCallback& progress) {
   const PredictiveOptions& options = *options_.predictive;
   const Index rows = experience.summary.rows;
+  require_predictive_size(layout_, options_, rows);
   prepare(experience);
   chooses_ = rows >= 2 * chosen_rows_;
   const PredictiveSteps steps = steps_for(experience);
@@ -267,7 +280,8 @@ void PredictiveFitter::keep(const PredictiveSteps& steps, PredictiveHead head,
   sweeps_ = found.sweeps;
   converged_ = found.converged;
   diagnostics_.samples = transitions.count();
-  diagnostics_.features = diagnostics_.rank = head.features();
+  diagnostics_.features = head.features();
+  diagnostics_.rank = std::min(diagnostics_.features, diagnostics_.samples);
   diagnostics_.ridge = found.choice.ridge;
   diagnostics_.residual = found.residual;
 

@@ -62,6 +62,9 @@ class PredictiveFitter {
   PredictiveSteps steps_for(const Experience& experience) const;
   void remember(const Experience& experience, const PredictiveSteps& steps);
   std::unique_ptr<RememberedExperience> remembered_with(Eigen::Index seen) const;
+  /// Whether a memory with so many units beside those asked for, and that much of what was seen,
+  /// would not be too large.
+  bool has_room(Eigen::Index extra_units, Eigen::Index seen) const;
   /// Draws the network with this many units beside those asked for.
   void draw_network(Eigen::Index extra_units);
   /// What of the future is not foreseen by the memory as it is.

@@ -7,6 +7,7 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
+#include "learn/predictive_size.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -141,10 +142,7 @@ void name_predictions(const EnvironmentSpec& spec, PredictionQuality& prediction
 HistoryMemory PredictiveSteps::memory_of(const EchoStateNetwork& scaled, const InputLayout& layout,
                                          const PredictiveOptions& options, Index seen) {
   HistoryMemory memory(scaled, layout, options.frames, seen);
-  require(memory.size() + options.layer <= kMostRemembered,
-          "{} numbers would be remembered, with {} random features beside them: predictive states "
-          "are for up to {}; choose fewer observations, units or frames",
-          memory.size(), options.layer, kMostRemembered);
+  require_rememberable(memory.size(), options.layer);
   return memory;
 }
 

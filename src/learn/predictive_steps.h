@@ -15,9 +15,6 @@
 
 namespace waggle {
 
-/// Every fit solves systems of this size, in time that grows with its cube.
-constexpr Eigen::Index kMostRemembered = 5000;
-
 /// How many random features to draw, of which scale, by which random numbers.
 struct FeatureDraw {
   Eigen::Index count;

@@ -13,13 +13,18 @@ using Eigen::VectorXd;
 void RolloutOptions::validate() const {
   require(steps >= 1, "steps = {}: must be at least 1", steps);
   require(divergence_limit > 0.0, "divergence_limit = {}: must be positive", divergence_limit);
+  require(!std::isnan(lowest_reward), "lowest_reward = {}: must be a number", lowest_reward);
 }
 
 namespace {
 
-bool within(const Percept& percept, double limit) {
-  // Written so that NaN counts as outside. A large reward is no sign of trouble, a large loss is.
-  if (!(percept.reward >= -limit) || !is_usable(percept.reward)) return false;
+bool within(const Percept& percept, const RolloutOptions& options) {
+  const double limit = options.divergence_limit;
+  // A large reward is no sign of trouble, a large loss is, unless it is what an episode ends with.
+  if (!is_usable(percept.reward)) return false;
+  if (!percept.terminated && percept.reward < options.lowest_reward) return false;
+  if (percept.observation.size() == 0) return percept.reward >= -limit;
+  // Written so that NaN counts as outside.
   return (percept.observation.array().abs() <= std::min(limit, kLargestNumber)).all();
 }
 
@@ -93,7 +98,7 @@ Rollout Simulation::run(Policy& policy, const RolloutOptions& options) {
     }
     Draws draws = random_.at(Purpose::environment, clock_);
     environment_.step(action_, draws, percept_);
-    if (!within(percept_, options.divergence_limit)) {
+    if (!within(percept_, options)) {
       result.diverged = true;
       result.trajectory.end_episode(EpisodeEnd::truncated);
       reset();
@@ -190,7 +195,7 @@ GroupRollout GroupSimulation::run(PolicyGroup& policies, const RolloutOptions& o
     }
     environment_.step(actions_, percepts_);
     for (const Percept& percept : percepts_) {
-      result.diverged = result.diverged || !within(percept, options.divergence_limit);
+      result.diverged = result.diverged || !within(percept, options);
     }
     if (result.diverged) {
       for (Trajectory& trajectory : result.trajectories) {

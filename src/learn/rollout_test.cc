@@ -84,20 +84,25 @@ TEST(Simulation, ADivergingPolicyIsStoppedAndSaid) {
   EXPECT_EQ(after.trajectory.observations()(0, 0), 0.0);  // from a fresh start
 }
 
-/// Pays what is done.
+/// Pays what is done; `shows` one number beside it, which stays 0.
 class Payer final : public Environment {
  public:
+  explicit Payer(bool shows = false) : shows_(shows) {}
   EnvironmentSpec spec() const override {
     EnvironmentSpec spec;
     spec.name = "payer";
     spec.actions = ActionSpace::box(-100.0, 100.0);
     spec.action_names = {"pay"};
+    if (shows_) spec.observation_names = {"nothing"};
     return spec;
   }
   void reset(Draws&, Percept&) override {}
   void step(const Eigen::Ref<const VectorXd>& action, Draws&, Percept& percept) override {
     percept.reward = action[0];
   }
+
+ private:
+  bool shows_;
 };
 
 TEST(Simulation, ALargeLossIsDivergenceAndALargeGainIsNot) {
@@ -107,6 +112,13 @@ TEST(Simulation, ALargeLossIsDivergenceAndALargeGainIsNot) {
   const RolloutOptions options{.steps = 5, .divergence_limit = 10.0};
   EXPECT_FALSE(simulation.run(gain, options).diverged);
   EXPECT_TRUE(simulation.run(loss, options).diverged);
+  // Where something is observed, that says whether the system is lost.
+  Payer shows(true);
+  EXPECT_FALSE(Simulation(shows, 0).run(loss, options).diverged);
+  // Unless it is known which rewards are possible.
+  const RolloutOptions known{.steps = 5, .lowest_reward = -99.0};
+  EXPECT_TRUE(Simulation(shows, 0).run(loss, known).diverged);
+  EXPECT_FALSE(Simulation(shows, 0).run(gain, known).diverged);
 }
 
 TEST(Simulation, BadInputIsNamed) {
@@ -116,6 +128,8 @@ TEST(Simulation, BadInputIsNamed) {
   expect_error([&] { simulation.run(good, {.steps = 0}); }, "steps = 0");
   expect_error([&] { simulation.run(good, {.steps = 1, .divergence_limit = -1.0}); },
                "divergence_limit = -1");
+  expect_error([&] { simulation.run(good, {.steps = 1, .lowest_reward = NAN}); },
+               "lowest_reward = nan");
   expect_error([&] { simulation.run(outside, {.steps = 1}); }, "action 0 is 2", "[0, 1]");
   expect_error([&] { simulation.run(broken, {.steps = 1}); }, "nan");
   expect_error([&] { Simulation(environment, 0, -1); }, "max_episode_steps = -1");

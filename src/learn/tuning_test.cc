@@ -158,6 +158,29 @@ TEST(Tuning, TakesWhatIsBetterByMoreThanItsError) {
   EXPECT_EQ(kept.options.reservoir.operator_norm, small(0.5).reservoir.operator_norm);
 }
 
+TEST(Tuning, DoesNotDependOnTheUnitOfTheReward) {
+  const Trajectory flown = bee_log(700, 1);
+  const auto tuned_in = [&](double unit) {
+    Trajectory log(1, 0);
+    for (Index k = 0; k < flown.steps(); ++k) {
+      log.append(unit * flown.rewards()[k], flown.actions().col(k), VectorXd(0));
+    }
+    FitOptions options = small(0.5);
+    options.members = 1;
+    const TuneOptions tune{.seconds = std::nullopt, .trials = 2};
+    return tune_log(bee_world_problem().environment->spec(), log, options, tune);
+  };
+  const TuneResult plain = tuned_in(1.0), tiny = tuned_in(0x1p-560);
+  ASSERT_EQ(plain.trials.size(), 2u);
+  ASSERT_EQ(tiny.trials.size(), 2u);
+  EXPECT_EQ(tiny.taken, plain.taken);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(tiny.trials[i].stretch, plain.trials[i].stretch);
+    EXPECT_EQ(tiny.trials[i].difference.value, 0x1p-560 * plain.trials[i].difference.value);
+    EXPECT_EQ(tiny.trials[i].gain.standard_error, 0x1p-560 * plain.trials[i].gain.standard_error);
+  }
+}
+
 TEST(Tuning, HoldsBackOnANarrowLog) {
   const Trajectory log = echo_log(600, -0.02, 0.02);
   const TuneOptions tune{.seconds = std::nullopt};

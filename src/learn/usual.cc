@@ -69,7 +69,10 @@ void fit_forecast(const Eigen::Ref<const MatrixXd>& features,
   const Index n = features.rows(), rows = features.cols(), half = rows / 2;
   if (half < kLeastForecastRows) return;
   const VectorXd mean = seen.rowwise().mean();
-  const MatrixXd off = seen.colwise() - mean;
+  // In units of each number's own size, whose squares neither vanish nor overflow.
+  MatrixXd off = seen.colwise() - mean;
+  const VectorXd size = off.cwiseAbs().rowwise().maxCoeff().unaryExpr(&power_of_two);
+  off.array().colwise() /= size.array();
   VectorXd variance = off.rowwise().squaredNorm() / static_cast<double>(rows);
   MatrixXd gram = MatrixXd::Zero(n, n), moments = MatrixXd::Zero(n, seen.rows());
   const auto add = [&](Index first, Index count) {
@@ -101,7 +104,8 @@ void fit_forecast(const Eigen::Ref<const MatrixXd>& features,
   add(half, rows - half);
   if (!(best > 0.0) || !gram.allFinite()) return;
   MatrixXd forecast = solve(best);
-  VectorXd error = errors(forecast, 0, rows).cwiseSqrt();
+  VectorXd error = errors(forecast, 0, rows).cwiseSqrt().cwiseProduct(size);
+  forecast *= size.asDiagonal();
   if (!forecast.allFinite() || !error.allFinite()) return;
   usual.forecast = std::move(forecast);
   usual.forecast_mean = mean;

@@ -67,15 +67,17 @@ TEST(Usual, RunsEndWithAnEpisodeAndErrorsBeginAfterItsWashout) {
   EXPECT_NEAR(usual->mean[1], 2.0 / 3.0, 1e-12);
 }
 
-TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
-  // y_{k+1} = 3 + ½ y_k − 2 a_k + noise of 0.1; the reward says nothing and cannot be foretold.
+/// What is usual where y_{k+1} = 3 + ½ y_k − 2 a_k + noise of 0.1, and the reward, in some unit,
+/// says nothing and cannot be foretold.
+std::optional<Usual> usual_of_a_plant(double unit) {
   const Index rows = 3000;
   Trajectory log(1, 1);
   double y = 6.0;
   for (Index k = 0; k < rows; ++k) {
     Draws draws = Random(3).at(Purpose::user, static_cast<std::uint64_t>(k));
     const double action = draws.normal();
-    log.append(7.0 + draws.normal(), VectorXd::Constant(1, action), VectorXd::Constant(1, y));
+    log.append(unit * (7.0 + draws.normal()), VectorXd::Constant(1, action),
+               VectorXd::Constant(1, y));
     y = 3.0 + 0.5 * y - 2.0 * action + 0.1 * draws.normal();
   }
   Model model;
@@ -92,7 +94,11 @@ TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
   model.options.value = {.discount = kDiscount, .washout = kWashout};
   model.provenance.rows = log.steps();
   TrajectoryChunks source(log, 700);
-  const std::optional<Usual> usual = measure_usual(model, source);
+  return measure_usual(model, source);
+}
+
+TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
+  const std::optional<Usual> usual = usual_of_a_plant(1.0);
   ASSERT_TRUE(usual && usual->forecasts());
   ASSERT_EQ(usual->forecast.rows(), 2);  // of the action and of y, in the order of the input
   ASSERT_EQ(usual->forecast.cols(), 2);
@@ -103,6 +109,19 @@ TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
   EXPECT_NEAR(usual->forecast_mean[0], 7.0, 0.1);
   EXPECT_LT(usual->forecast.col(0).norm(), 0.1);
   EXPECT_NEAR(usual->forecast_error[0], 1.0, 0.05);
+}
+
+TEST(Usual, ForecastsDoNotDependOnTheUnitOfTheReward) {
+  const std::optional<Usual> plain = usual_of_a_plant(1.0);
+  for (const double unit : {0x1p-560, 0x1p300}) {
+    const std::optional<Usual> usual = usual_of_a_plant(unit);
+    ASSERT_TRUE(plain && usual && usual->forecasts());
+    EXPECT_EQ(usual->forecast_mean[0], unit * plain->forecast_mean[0]);
+    EXPECT_EQ(usual->forecast_error[0], unit * plain->forecast_error[0]);
+    EXPECT_EQ(VectorXd(usual->forecast.col(0)), unit * plain->forecast.col(0));
+    EXPECT_EQ(VectorXd(usual->forecast.col(1)), VectorXd(plain->forecast.col(1)));
+    EXPECT_EQ(usual->bellman_error, unit * plain->bellman_error);
+  }
 }
 
 }  // namespace

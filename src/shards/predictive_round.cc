@@ -190,7 +190,8 @@ class PredictiveRound {
     }
     fit_.weights = averaged_weights(fits);
     for (std::size_t i = 0; i < fits.size(); ++i) fit_.heads[i] = std::move(fits[i].head);
-    fit_.diagnostics.features = fit_.diagnostics.rank = fit_.heads.back().features();
+    fit_.diagnostics.features = fit_.heads.back().features();
+    fit_.diagnostics.rank = std::min(fit_.diagnostics.features, fit_.diagnostics.samples);
     fit_.diagnostics.ridge = found.choice.ridge;
     fit_.diagnostics.residual = found.residual;
     fit_.deviation_factor = std::move(found.deviation);

@@ -40,7 +40,9 @@ FitOptions small_fit(double discount) {
 
 double apart(const MatrixXd& a, const MatrixXd& b) {
   if (a.rows() != b.rows() || a.cols() != b.cols()) return 1e300;
-  return b.size() == 0 ? 0.0 : (a - b).norm() / (1e-300 + b.norm());
+  if (b.size() == 0 || a == b) return 0.0;
+  // Not norm(): the squares of what is found of rewards of 1e-170 are 0.
+  return MatrixXd(a - b).stableNorm() / b.stableNorm();
 }
 
 /// Sums of other parts are rounded in other places, and everything is solved from them.
@@ -58,9 +60,9 @@ void expect_same_heads(const PredictiveHead& a, const PredictiveHead& b) {
   EXPECT_EQ(a.squared, b.squared);
 }
 
-void expect_same_model(const Model& parts, const Model& whole) {
+void expect_same_model(const Model& parts, const Model& whole, double quantities = kSame) {
   // A quantity is looked for where the value is best, a choice may be one of two that are as good.
-  const double values = whole.controller.actions.is_discrete() ? 1e-3 : kSame;
+  const double values = whole.controller.actions.is_discrete() ? 1e-3 : quantities;
   const PredictiveNetwork& a = *parts.controller.predictive();
   const PredictiveNetwork& b = *whole.controller.predictive();
   ASSERT_EQ(a.heads().size(), b.heads().size());
@@ -71,6 +73,7 @@ void expect_same_model(const Model& parts, const Model& whole) {
   EXPECT_LT(apart(parts.state, whole.state), kSame);
   EXPECT_LT(apart(parts.deviation_factor, whole.deviation_factor), 1e-6);
   EXPECT_EQ(parts.diagnostics.samples, whole.diagnostics.samples);
+  EXPECT_EQ(parts.diagnostics.rank, whole.diagnostics.rank);
   EXPECT_EQ(parts.diagnostics.ridge, whole.diagnostics.ridge);
   EXPECT_NEAR(parts.diagnostics.residual / whole.diagnostics.residual, 1.0, 1e-6);
   EXPECT_EQ(parts.improvement->sweeps, whole.improvement->sweeps);
@@ -150,6 +153,20 @@ TEST(PredictiveShards, AQuantityInALongRecord) {
   EXPECT_GT(apart(model_of(hasty, learn_parts(hasty)).controller.predictive()->heads()[0].first,
                   whole.controller.predictive()->heads()[0].first),
             kSame);
+}
+
+TEST(PredictiveShards, NeitherTheUnitNorTheZeroOfTheRewardShows) {
+  const TemporaryFolder folder;
+  FitOptions fit = small_fit(0.5);
+  fit.predictive->averaged = 1;
+  for (const double offset : {0.0, 1000.0}) {
+    const double unit = offset == 0.0 ? 0x1p-560 : 1.0;
+    const Parts parts = flight_parts(folder, 3, 1500, unit, offset);
+    const ShardPlan plan = plan_of(parts, fit, {.parts = {}, .continued = true});
+    // An offset of 1000 takes three digits of the reward.
+    expect_same_model(model_of(plan, learn_parts(plan)), learn_whole(folder, parts, fit, false),
+                      offset == 0.0 ? kSame : 1e-6);
+  }
 }
 
 TEST(PredictiveShards, EpisodesGoOnFromPartToPart) {
@@ -244,6 +261,17 @@ TEST(PredictiveShards, WhatLearningFromTheWholeChoosesIsChosen) {
   EXPECT_EQ(remembers.fit.predictive->seen, learnt.options.predictive->seen);
 }
 
+TEST(PredictiveShards, NoMoreIsDeterminedThanThereAreRows) {
+  const TemporaryFolder folder;
+  FitOptions fit = small_fit(0.9);
+  fit.predictive->features = 300;
+  fit.predictive->averaged = 1;
+  const ShardPlan plan = plan_of(pole_parts(folder, 2, 250), fit);
+  const FitDiagnostics diagnostics = learn_parts(plan).diagnostics;
+  EXPECT_GT(diagnostics.features, diagnostics.samples);
+  EXPECT_EQ(diagnostics.rank, diagnostics.samples);
+}
+
 TEST(PredictiveShards, WhatDoesNotFitIsRefused) {
   const TemporaryFolder folder;
   const Parts parts = pole_parts(folder, 3, 600);
@@ -272,6 +300,13 @@ TEST(PredictiveShards, WhatDoesNotFitIsRefused) {
   FitOptions members = small_fit(0.9);
   members.members = 2;
   expect_error([&] { plan_of(parts, members); }, "members", "preset direct");
+  // Before a network is drawn, which would take minutes.
+  FitOptions large = small_fit(0.9);
+  large.reservoir.units = 20'000;
+  expect_error([&] { plan_of(parts, large, {.parts = {}, .continued = true}); }, "up to 5000");
+  large.reservoir.units = 10;
+  large.predictive->features = 100'000;
+  expect_error([&] { plan_of(parts, large); }, "100000 random features", "GB of memory");
 }
 
 }  // namespace

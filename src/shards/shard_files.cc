@@ -311,7 +311,11 @@ ShardPlan parse_plan(std::string_view json, const std::string& name, bool finish
 std::string to_json_text(const ShardMeasure& measure) { return text_of(measure); }
 
 ShardMeasure parse_measure(std::string_view json, const std::string& name) {
-  return from_json<ShardMeasure>(json, name, kNothing);
+  return named(name, [&] {
+    auto measure = from_json<ShardMeasure>(json, "measure", kNothing);
+    measure.validate();
+    return measure;
+  });
 }
 
 std::string serialise(const ShardPlan& plan, const ShardFit& fit) {

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 
 #include <waggle/shards.h>
 
 #include "core/check.h"
+#include "core/magnitude.h"
 #include "core/parallel.h"
 #include "data/chunks.h"
 #include "learn/action_bounds.h"
@@ -18,12 +20,53 @@ using Eigen::MatrixXd;
 using Eigen::Ref;
 using Eigen::VectorXd;
 
+namespace {
+
+/// The unit in which the squares of one channel of two sets are added. A set that does not vary has
+/// no say in it.
+double shared_unit(const ChannelSums& one, const ChannelSums& other, std::size_t channel) {
+  const double apart = other.mean[channel] - one.mean[channel];
+  double unit = apart != 0.0 ? power_of_two(apart) : 0.0;
+  for (const ChannelSums* sums : {&one, &other}) {
+    if (sums->squares[channel] > 0.0) unit = std::max(unit, sums->unit[channel]);
+  }
+  return unit > 0.0 ? unit : 1.0;
+}
+
+}  // namespace
+
+void ChannelSums::validate(const char* name) const {
+  require(count >= 0.0 && std::isfinite(count), "{}.count = {}: must be finite and not negative",
+          name, count);
+  const auto require_list = [&](const char* list, const std::vector<double>& numbers,
+                                const auto& is_good, const char* rule) {
+    require(numbers.size() == mean.size(), "{}.{}: {} numbers for {} channels, must be one each",
+            name, list, numbers.size(), mean.size());
+    for (const double number : numbers) {
+      require(is_good(number), "{}.{}: {}, must be {}", name, list, number, rule);
+    }
+  };
+  const auto finite = [](double number) { return std::isfinite(number); };
+  require_list("mean", mean, finite, "finite");
+  require_list(
+      "unit", unit, [](double number) { return number == power_of_two(number); },
+      "a power of two in [2^-1000, 2^1000]");
+  require_list(
+      "squares", squares, [](double number) { return number >= 0.0 && std::isfinite(number); },
+      "finite and not negative");
+  require_list("minimum", minimum, finite, "finite");
+  require_list("maximum", maximum, finite, "finite");
+}
+
 void ChannelSums::add(const Ref<const MatrixXd>& columns) {
   if (columns.cols() == 0) return;
   const VectorXd here = columns.rowwise().mean();
+  const MatrixXd off = columns.colwise() - here;
+  const VectorXd units = off.cwiseAbs().rowwise().maxCoeff().unaryExpr(&power_of_two);
   merge({.count = static_cast<double>(columns.cols()),
          .mean = list_of(here),
-         .squares = list_of((columns.colwise() - here).rowwise().squaredNorm()),
+         .unit = list_of(units),
+         .squares = list_of((units.cwiseInverse().asDiagonal() * off).rowwise().squaredNorm()),
          .minimum = list_of(columns.rowwise().minCoeff()),
          .maximum = list_of(columns.rowwise().maxCoeff())});
 }
@@ -40,12 +83,35 @@ void ChannelSums::merge(const ChannelSums& other) {
   const double all = count + other.count;
   for (std::size_t i = 0; i < mean.size(); ++i) {
     const double apart = other.mean[i] - mean[i];
-    squares[i] += other.squares[i] + apart * apart * (count * other.count / all);
+    const double added = shared_unit(*this, other, i);
+    const auto squares_of = [&](const ChannelSums& sums) {
+      const double factor = sums.unit[i] / added;
+      return sums.squares[i] * factor * factor;
+    };
+    const double between = apart / added;
+    squares[i] =
+        squares_of(*this) + squares_of(other) + between * between * (count * other.count / all);
+    unit[i] = added;
     mean[i] += apart * (other.count / all);
     minimum[i] = std::min(minimum[i], other.minimum[i]);
     maximum[i] = std::max(maximum[i], other.maximum[i]);
   }
   count = all;
+}
+
+void ShardMeasure::validate() const {
+  percepts.validate("percepts");
+  actions.validate("actions");
+  inputs.validate("inputs");
+  const auto require_rows = [](const char* name, Index number) {
+    require(number >= 0, "{} = {}: must not be negative", name, number);
+  };
+  require_rows("rows", rows);
+  require_rows("counted", counted);
+  require_rows("episodes", episodes);
+  require_rows("terminated", terminated);
+  require_rows("lead", lead);
+  require_rows("open", open);
 }
 
 void ShardMeasure::merge(const ShardMeasure& other) {

@@ -13,6 +13,7 @@
 #include "learn/action_bounds.h"
 #include "learn/first_look.h"
 #include "learn/predictive_fit.h"
+#include "learn/predictive_size.h"
 #include "shards/fingerprint.h"
 #include "shards/shard_setup.h"
 #include "value/equations.h"
@@ -34,7 +35,8 @@ VectorXd vector_of(const std::vector<double>& numbers) {
 }
 
 VectorXd deviation_of(const ChannelSums& sums) {
-  return (vector_of(sums.squares) / std::max(sums.count, 1.0)).cwiseSqrt();
+  const VectorXd variance = vector_of(sums.squares) / std::max(sums.count, 1.0);
+  return vector_of(sums.unit).cwiseProduct(variance.cwiseSqrt());
 }
 
 /// Rows after which the network has forgotten where it started.
@@ -152,6 +154,7 @@ void ShardPlan::validate() const {
               std::ssize(measured.actions.mean) == environment.actions.size(),
           "measured: does not fit {} observations and {} actions", percepts - 1,
           environment.actions.size());
+  measured.validate();
   if (fit.predictive && overlap > 0) {
     require(in_episode.size() == parts.size() &&
                 openings.size() == parts.size() * static_cast<std::size_t>(percepts),
@@ -190,6 +193,7 @@ ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions
   fit.validate();
   require_summable(reading, fit, cuts);
   const EnvironmentSpec& spec = log.spec();
+  if (fit.predictive) require_predictive_size(InputLayout::of(spec), fit, log.rows());
   ShardPlan plan;
   plan.waggle_version = WAGGLE_VERSION;
   plan.parts = cuts.parts;

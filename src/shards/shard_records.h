@@ -26,6 +26,7 @@ template <typename Visitor>
 void describe(Visitor& v, ChannelSums& o) {
   v("count", o.count, "rows");
   v("mean", o.mean, "of each channel");
+  v("unit", o.unit, "in which squares are, of each channel");
   v("squares", o.squares, "summed, of what is off the mean");
   v("minimum", o.minimum, "of each channel");
   v("maximum", o.maximum, "of each channel");

@@ -31,7 +31,10 @@ FitOptions small_fit(double discount = 0.5) {
   return fit;
 }
 
-double distance(const VectorXd& a, const VectorXd& b) { return (a - b).norm() / b.norm(); }
+/// Not norm(): the squares of what is found of rewards of 1e-170 are 0.
+double distance(const VectorXd& a, const VectorXd& b) {
+  return (a - b).stableNorm() / b.stableNorm();
+}
 
 void expect_same_model(const Model& parts, const Model& whole) {
   EXPECT_LT(distance(parts.controller.weights, whole.controller.weights), 1e-9);
@@ -54,8 +57,7 @@ void expect_same_model(const Model& parts, const Model& whole) {
   EXPECT_EQ(parts.ranges.maximum, whole.ranges.maximum);
   EXPECT_EQ(parts.warnings, whole.warnings);
   ASSERT_EQ(parts.deviation_factor.size(), whole.deviation_factor.size());
-  EXPECT_LT((parts.deviation_factor - whole.deviation_factor).norm(),
-            1e-7 * whole.deviation_factor.norm());
+  EXPECT_LT(distance(parts.deviation_factor.reshaped(), whole.deviation_factor.reshaped()), 1e-7);
   ASSERT_TRUE(parts.usual && whole.usual);
   EXPECT_LT(distance(parts.usual->mean, whole.usual->mean), 1e-9);
   EXPECT_LT(distance(parts.usual->weights, whole.usual->weights), 1e-6);
@@ -98,6 +100,65 @@ TEST(Shards, ALongRecordGoesOnFromPartToPart) {
       distance(model_of(hasty, learn_parts(hasty)).controller.weights, whole.controller.weights);
   EXPECT_GT(off, 1e-9);
   EXPECT_EQ(plan_of(parts, fit).measured.counted, log.rows() - 4 * 30);
+}
+
+TEST(Shards, NeitherTheUnitNorTheZeroOfTheRewardShows) {
+  const TemporaryFolder folder;
+  const auto learnt = [&](double unit, double offset) {
+    const Parts parts = flight_parts(folder, 3, 700, unit, offset);
+    Log log(folder.path("whole.csv"), parts.reading);
+    const ShardPlan plan = plan_of(parts, small_fit(), {.parts = {}, .continued = true});
+    const Model model = model_of(plan, learn_parts(plan));
+    expect_same_model(model, learn_from_log(log.spec(), log, small_fit()));
+    return model;
+  };
+  const Model plain = learnt(1.0, 0.0);
+  for (const double unit : {0x1p-560, 0x1p20}) {
+    const Model model = learnt(unit, 0.0);
+    EXPECT_EQ(model.controller.weights, unit * plain.controller.weights);
+    EXPECT_EQ(model.ranges.deviation[0], unit * plain.ranges.deviation[0]);
+  }
+  learnt(1.0, 1000.0);
+}
+
+TEST(Shards, MeasuresAddUpInWhateverUnit) {
+  // Columns of three channels: one that varies little, one that only differs between the sets, and
+  // one that does not vary.
+  for (const double unit : {1.0, 0x1p-560, 0x1p300}) {
+    ChannelSums one, other;
+    one.add(Eigen::MatrixXd{{unit, 3.0 * unit}, {0.0, 0.0}, {2.0, 2.0}});
+    other.add(Eigen::MatrixXd{{0x1p-30 * unit}, {8.0 * unit}, {2.0}});
+    one.merge(other);
+    one.validate("sums");
+    const double varied = one.unit[0] * std::sqrt(one.squares[0]);
+    const double between = one.unit[1] * std::sqrt(one.squares[1]);
+    EXPECT_NEAR(varied / unit, std::sqrt(14.0 / 3.0), 1e-8);
+    EXPECT_NEAR(between / unit, 8.0 * std::sqrt(2.0 / 3.0), 1e-12);
+    EXPECT_EQ(one.squares[2], 0.0);
+  }
+}
+
+TEST(Shards, AMeasureReadsBackAsItWasOrIsRefused) {
+  const TemporaryFolder folder;
+  const Parts parts = flight_parts(folder, 2, 300);
+  const ShardPlan plan = plan_of(parts, small_fit());
+  ShardLog rows(plan, parts.files[0]);
+  const ShardMeasure measure = measure_part(plan, rows);
+  const std::string text = to_json_text(measure);
+  EXPECT_EQ(to_json_text(parse_measure(text, "'m'")), text);
+  ShardMeasure odd = measure;
+  odd.percepts.unit.clear();  // as one that another version has made
+  expect_error([&] { parse_measure(to_json_text(odd), "'m'"); }, "'m'", "percepts.unit",
+               "0 numbers for 1 channels");
+  odd = measure;
+  odd.inputs.unit[0] = 3.0;
+  expect_error([&] { parse_measure(to_json_text(odd), "'m'"); }, "inputs.unit: 3", "power of two");
+  odd = measure;
+  odd.actions.squares[0] = -1.0;
+  expect_error([&] { parse_measure(to_json_text(odd), "'m'"); }, "actions.squares: -1");
+  odd = measure;
+  odd.rows = -1;
+  expect_error([&] { parse_measure(to_json_text(odd), "'m'"); }, "rows = -1");
 }
 
 TEST(Shards, APartIsReadTheSameHoweverOften) {
