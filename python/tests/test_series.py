@@ -99,6 +99,21 @@ def test_forecaster():
         waggle.Forecaster(options={"unts": 5}).fit(waves(99))
 
 
+def test_a_spectral_radius_that_is_none_is_none():
+    pytest.importorskip("sklearn")
+
+    def options(**given):
+        model = waggle.Forecaster(units=10, **given).fit(waves(200)).model_
+        return model.summary()["options"]["reservoir"]
+
+    assert options()["spectral_radius"] == 0.9
+    assert options(spectral_radius=None)["spectral_radius"] is None
+    norm = options(spectral_radius=None, options={"operator_norm": 0.5})
+    assert (norm["spectral_radius"], norm["operator_norm"]) == (None, 0.5)
+    with pytest.raises(waggle.Error, match="spectral_radius = 0"):
+        options(spectral_radius=0.0)
+
+
 def test_regressor_remembers():
     pytest.importorskip("sklearn")
     X = RNG.uniform(-1, 1, (1500, 1))
