@@ -61,17 +61,17 @@ struct LearnCommand {
   std::string repeat;  // the command line
 
   void run();
-  LogOptions log_options(Index washout) const;
+  LogOptions log_options(const FitOptions& fit) const;
   ordered_json configuration(const FitOptions& options) const;
   std::optional<TuneOptions> tuning(const toml::table& given) const;
 };
 
-LogOptions LearnCommand::log_options(Index washout) const {
+LogOptions LearnCommand::log_options(const FitOptions& fit) const {
   LogOptions options = columns.options(logs);
   const auto handling = value_named<LogOptions::Missing>(missing);
   require(handling.has_value(), "--missing {}: must be refuse or hold", shown(missing));
   options.missing = *handling;
-  options.minimum_rows = washout + 2;
+  options.minimum_rows = fit.value.least_rows();
   return options;
 }
 
@@ -273,7 +273,7 @@ void LearnCommand::run() {
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
-  const LogOptions how = log_options(options.value.washout_rows());
+  const LogOptions how = log_options(options);
   const std::optional<TuneOptions> how_to_tune = tuning(given);
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);

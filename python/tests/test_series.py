@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -112,6 +114,28 @@ def test_a_spectral_radius_that_is_none_is_none():
     assert (norm["spectral_radius"], norm["operator_norm"]) == (None, 0.5)
     with pytest.raises(waggle.Error, match="spectral_radius = 0"):
         options(spectral_radius=0.0)
+
+
+def test_ctrl_c_ends_a_fit_soon():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            waggle._core.Supervised.fit(
+                np.sin(np.arange(300_000.0)).reshape(-1, 1),
+                np.cos(np.arange(300_000.0)).reshape(-1, 1),
+                [300_000],
+                {"units": 1000, "spectral_radius": None},
+                0,
+            )
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 5.0
 
 
 def test_regressor_remembers():

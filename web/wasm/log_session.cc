@@ -251,7 +251,7 @@ void LogSession::learn(const std::vector<Role>& roles, double discount, std::uin
   learnt_.reset();
   const FitOptions options = quick_fit(kUnits, discount, seed);
   options.validate();
-  Log log(file_, reading(roles, options.value.washout_rows() + 2));
+  Log log(file_, reading(roles, options.value.least_rows()));
   rows_in_file_ = log.rows();
   const Trajectory rows = first_rows(log, most_rows_);
   TrajectoryChunks chunks(rows, kChunkRows, log.cut_out());
