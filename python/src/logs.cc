@@ -13,6 +13,7 @@
 #include "controller.h"
 #include "core/check.h"
 #include "options.h"
+#include "options/given_names.h"
 #include "options/results_json.h"
 #include "python_reservoir.h"
 #include "watcher.h"
@@ -70,19 +71,19 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
   std::optional<TuneOptions> search;
   if (!tune.is_none()) {
     apply_options(nb::borrow<nb::dict>(tune), search.emplace(), {});
+    search->fix_given(given_names<JsonSource>(as_table(given, list_options(options, kLearnTables))),
+                      preset != presets::all().front().name);
     require(step.is_none(), "tune: chooses a network, and `reservoir` is a memory of your own");
   }
   std::optional<TuneResult> tuned;
   std::optional<Learnt> learnt;
   {
     const nb::gil_scoped_release release;
-    if (search) {
-      tuned = tune_log(log.log->spec(), *log.log, options, *search, watcher.callback());
-      options = tuned->options;
-    }
-    learnt = learn_from_log(log.log->spec(), *log.log, options, with);
+    const EnvironmentSpec& spec = log.log->spec();
+    if (search) tuned = tune_log(spec, *log.log, options, *search, watcher.callback());
+    learnt = tuned ? learn_tuned(spec, *log.log, *tuned, with)
+                   : learn_from_log(spec, *log.log, options, with);
   }
-  if (tuned && tuned->choice) learnt->choice = tuned->choice;
   learnt->provenance.sources = log.sources;
   return new Held(*std::move(learnt), std::move(tuned));
 }
@@ -151,7 +152,6 @@ void bind_logs(nb::module_& m) {
         nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
         nb::arg("tune").none(), nb::arg("progress").none(), nb::arg("step").none(),
         nb::arg("units"));
-  m.def("tunable_settings", [] { return tunable_settings(); });
   m.def("read_log", &read_arrays, nb::arg("data"), nb::arg("name"), nb::arg("reading"));
   m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::arg("name"),
         nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());

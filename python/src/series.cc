@@ -41,7 +41,7 @@ VectorXd state_or_zero(const std::optional<Numbers>& state, Index units) {
 }
 
 EchoStateNetwork* draw(const nb::dict& given, Index inputs, std::uint64_t seed) {
-  ReservoirOptions options = reservoir_defaults();
+  ReservoirOptions options = presets::plain_reservoir();
   apply_options(given, options, {});
   options.seed = seed;
   options.validate();
