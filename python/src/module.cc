@@ -55,6 +55,7 @@ NB_MODULE(_core, m) {
   m.def("forecasting_options",
         [] { return described(list_options(presets::forecasting(), kSupervisedTables)); });
 
+  bind_state(m);
   bind_controller(m);
   bind_learning(m);
   bind_logs(m);
