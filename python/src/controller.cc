@@ -342,8 +342,8 @@ void bind_controller(nb::module_& m) {
            [](const Held& held, const std::string& path) {
              writing([&] { save_model(path, held.learnt()); });
            })
-      .def("predict", &predict, nb::arg("observations"), nb::arg("rewards").none(),
-           nb::arg("state").none(), nb::arg("starts").none(), nb::arg("applied").none() = nb::none())
+      .def("predict", &predict, nb::arg("observations"), nb::kw_only(), nb::arg("rewards").none(),
+           nb::arg("state").none(), nb::arg("starts").none(), nb::arg("applied").none())
       .def("decide", &decide, nb::arg("observation"), nb::arg("reward"), nb::arg("state").none(),
            nb::arg("start").none())
       .def("time_decision", &time_decision, nb::arg("steps"))

@@ -117,44 +117,19 @@ nb::object evaluate_log(const Held& held, const nb::object& data, const std::str
     const nb::gil_scoped_release release;
     result = evaluate_on_log(held.learnt(), *log.log, {.seed = seed}, watcher.callback());
   }
-  nlohmann::ordered_json deciles = nlohmann::ordered_json::array();
-  for (const LogEvaluation::Decile& decile : result.deciles) {
-    deciles.push_back({{"rows", decile.rows},
-                       {"value", decile.value},
-                       {"realised", decile.realised},
-                       {"deviation", decile.deviation}});
-  }
-  const auto list = [](const VectorXd& vector) {
-    return std::vector<double>(vector.begin(), vector.end());
-  };
-  return to_python({{"rows", result.rows},
-                    {"episodes", result.episodes},
-                    {"judged", result.judged},
-                    {"mean_reward", result.mean_reward},
-                    {"bellman_error", result.bellman_error},
-                    {"greedy_bellman_error", result.greedy_bellman_error},
-                    {"slope", result.slope},
-                    {"intercept", result.intercept},
-                    {"correlation", result.correlation},
-                    {"with_return", result.with_return},
-                    {"deciles", deciles},
-                    {"same_share", result.same_share},
-                    {"action_difference", list(result.action_difference)},
-                    {"action_deviation", list(result.action_deviation)},
-                    {"worth", to_json(*result.worth)},
-                    {"warnings", result.warnings}});
+  return to_python(to_json(result));
 }
 
 }  // namespace
 
 void bind_logs(nb::module_& m) {
-  m.def("learn_log", &learn_log, nb::rv_policy::take_ownership, nb::arg("data"), nb::arg("name"),
-        nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
+  m.def("learn_log", &learn_log, nb::rv_policy::take_ownership, nb::arg("data"), nb::kw_only(),
+        nb::arg("name"), nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
         nb::arg("tune").none(), nb::arg("progress").none(), nb::arg("step").none(),
         nb::arg("units"));
   m.def("read_log", &read_arrays, nb::arg("data"), nb::arg("name"), nb::arg("reading"));
-  m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::arg("name"),
-        nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());
+  m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::kw_only(),
+        nb::arg("name"), nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());
 }
 
 }  // namespace waggle::python

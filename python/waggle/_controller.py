@@ -132,7 +132,9 @@ class Controller:
         if self._sees_reward:
             rewards = self._rewards(reward, len(rows), state, starts)
         done = None if applied is None else self._applied(applied, len(rows), single, state)
-        actions, after = self._model.predict(rows, rewards, state, starts, done)
+        actions, after = self._model.predict(
+            rows, rewards=rewards, state=state, starts=starts, applied=done
+        )
         if self._labels is not None:
             chosen = [self._labels[int(i)] for i in actions[:, 0]]
             return (chosen[0] if single else np.asarray(chosen)), after
@@ -207,7 +209,12 @@ class Controller:
         given = {"episodes": episodes, "discount": discount, "max_steps": max_steps}
         with bar(progress) as tell:
             result = _core.evaluate_env(
-                self._model, adapter, adapter.spec(self._sees_reward), given, seed, tell
+                self._model,
+                adapter,
+                spec=adapter.spec(self._sees_reward),
+                options=given,
+                seed=seed,
+                progress=tell,
             )
         result["lengths"] = np.asarray(result["lengths"], dtype=np.int64)
         return Evaluation(**result)
@@ -238,7 +245,12 @@ class Controller:
         }
         with bar(progress) as tell:
             result = _core.evaluate_log(
-                self._model, log.data, log.name, reading, check_seed(seed), tell
+                self._model,
+                log.data,
+                name=log.name,
+                reading=reading,
+                seed=check_seed(seed),
+                progress=tell,
             )
         return LogEvaluation(**result)
 

@@ -74,7 +74,14 @@ def learn(
     adapter = adapt(env, seed)
     with bar(progress) as tell:
         model = _core.learn_env(
-            adapter, adapter.spec(bool(reward_input)), preset, options, seed, tell, step, units
+            adapter,
+            spec=adapter.spec(bool(reward_input)),
+            preset=preset,
+            options=options,
+            seed=seed,
+            progress=tell,
+            step=step,
+            units=units,
         )
     model.interface = json.dumps(adapter.interface(), separators=(",", ":"))
     return Controller(model)
@@ -162,15 +169,15 @@ def learn_log(
     with bar(progress) as tell:
         model = _core.learn_log(
             log.data,
-            log.name,
-            log.reading,
-            preset,
-            options,
-            check_seed(seed),
-            _search(tune),
-            tell,
-            step,
-            units,
+            name=log.name,
+            reading=log.reading,
+            preset=preset,
+            options=options,
+            seed=check_seed(seed),
+            tune=_search(tune),
+            progress=tell,
+            step=step,
+            units=units,
         )
     if log.interface:
         model.interface = json.dumps(log.interface, separators=(",", ":"))

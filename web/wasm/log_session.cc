@@ -19,6 +19,7 @@
 #include "core/text.h"
 #include "learn/first_look.h"
 #include "logs/table.h"
+#include "options/results_json.h"
 #include "quick_fit.h"
 
 namespace waggle::playground {
@@ -139,18 +140,24 @@ json predictions_json(const PredictionQuality& quality) {
   return {{"horizons", quality.horizons}, {"names", quality.names}, {"explained", explained}};
 }
 
-json evaluation_json(const LogEvaluation& e) {
-  return {{"judged", e.judged},
-          {"meanReward", e.mean_reward},
-          {"bellmanError", e.bellman_error},
-          {"greedyBellmanError", e.greedy_bellman_error},
-          {"withReturn", e.with_return},
-          {"slope", e.slope},
-          {"intercept", e.intercept},
-          {"correlation", e.correlation},
-          {"sameShare", e.same_share},
-          {"difference", list(e.action_difference)},
-          {"deviation", list(e.action_deviation)}};
+/// As JavaScript calls its fields.
+json evaluation_json(const LogEvaluation& evaluation) {
+  json result;
+  for (const auto& [name, value] : to_json(evaluation).items()) {
+    std::string own;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      const bool starts = i > 0 && name[i - 1] == '_';
+      if (starts) {
+        own += static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));
+      } else if (name[i] != '_') {
+        own += name[i];
+      }
+    }
+    result[own] = value;
+  }
+  result["difference"] = result["actionDifference"];
+  result["deviation"] = result["actionDeviation"];
+  return result;
 }
 
 }  // namespace
