@@ -145,8 +145,8 @@ class GreedyGroup final : public PolicyGroup {
               Eigen::Index steps) {
     actuators_[static_cast<std::size_t>(copy)].resume(action, steps);
   }
-  /// The same, and `applied` may be told of that step. Throws Error if its state has another size or
-  /// it is none that `act` can have taken.
+  /// The same, and `applied` may be told of that step. Throws Error if its state has another size
+  /// or it is none that `act` can have taken.
   void resume(Eigen::Index copy, const LastStep& last, Eigen::Index steps);
   const Controller& controller() const;
 

@@ -211,8 +211,8 @@ struct Model {
   /// Error if the size differs or `usual` is not known. O(n), and what the features take.
   double novelty(const Eigen::Ref<const Eigen::VectorXd>& x) const;
   /// What is expected to be seen next by a state x after an action, of a controller with predictive
-  /// states: the reward, if it is an input, and the observation. Throws Error if the size differs or
-  /// the controller has none.
+  /// states: the reward, if it is an input, and the observation. Throws Error if the size differs
+  /// or the controller has none.
   Eigen::VectorXd foreseen(const Eigen::Ref<const Eigen::VectorXd>& x) const;
 
   /// The features that deviation_factor and usual are of: all, or of predictive states the last

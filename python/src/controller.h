@@ -20,8 +20,8 @@ struct State {
   Eigen::MatrixXd memory;             ///< a column for each copy
   std::vector<std::uint64_t> clocks;  ///< decisions of each since its episode began
   Eigen::MatrixXd held;               ///< what each saw last in the channels that may be missing
-  /// The last step of each: the memory before it, what was seen and what was chosen. Empty in states
-  /// that were written before these were kept.
+  /// The last step of each: the memory before it, what was seen and what was chosen. Empty in
+  /// states that were written before these were kept.
   Eigen::MatrixXd before;
   Eigen::VectorXd rewards;
   Eigen::MatrixXd observations;

@@ -105,12 +105,10 @@ nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dic
 
 void bind_learning(nb::module_& m) {
   m.def("learn_env", &learn_env, nb::rv_policy::take_ownership, nb::arg("adapter"), nb::kw_only(),
-        nb::arg("spec"),
-        nb::arg("preset"), nb::arg("options"), nb::arg("seed"), nb::arg("progress").none(),
-        nb::arg("step").none(), nb::arg("units"));
+        nb::arg("spec"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
+        nb::arg("progress").none(), nb::arg("step").none(), nb::arg("units"));
   m.def("evaluate_env", &evaluate_env, nb::arg("model"), nb::arg("adapter"), nb::kw_only(),
-        nb::arg("spec"),
-        nb::arg("options"), nb::arg("seed"), nb::arg("progress").none());
+        nb::arg("spec"), nb::arg("options"), nb::arg("seed"), nb::arg("progress").none());
 }
 
 }  // namespace waggle::python

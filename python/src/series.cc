@@ -80,8 +80,8 @@ Supervised* fit(const Rows& inputs, const Rows& targets, const std::vector<Index
   options.reservoir.seed = seed;
   Watcher watcher(nb::none());
   const nb::gil_scoped_release release;
-  return new Supervised(fit_supervised(columns_of(inputs), columns_of(targets), ends, options,
-                                       watcher.callback()));
+  return new Supervised(
+      fit_supervised(columns_of(inputs), columns_of(targets), ends, options, watcher.callback()));
 }
 
 nb::tuple predict_rows(const Supervised& model, const Rows& inputs,

@@ -11,7 +11,8 @@ namespace waggle::python {
 using Eigen::Index;
 
 LastStep State::last_step(Index copy) const {
-  return {before.col(copy), {.reward = rewards[copy], .observation = observations.col(copy)},
+  return {before.col(copy),
+          {.reward = rewards[copy], .observation = observations.col(copy)},
           actions.col(copy)};
 }
 
@@ -44,8 +45,8 @@ void restore(State& state, const nb::tuple& saved) {
     read.rewards = vector_of(nb::cast<Numbers>(saved[4]));
     read.observations = columns_of(nb::cast<Rows>(saved[5]));
     read.actions = columns_of(nb::cast<Rows>(saved[6]));
-    for (const Index copies : {read.before.cols(), read.rewards.size(), read.observations.cols(),
-                               read.actions.cols()}) {
+    for (const Index copies :
+         {read.before.cols(), read.rewards.size(), read.observations.cols(), read.actions.cols()}) {
       require(copies == read.memory.cols(), "a state with the last step of {} copies of {}", copies,
               read.memory.cols());
     }
@@ -65,8 +66,9 @@ void bind_state(nb::module_& m) {
              return fmt::format("<waggle state: {} numbers for each of {} copies>",
                                 state.memory.rows(), state.memory.cols());
            })
-      .def_prop_ro("actions", [](const State& state) { return to_numpy(state.actions); },
-                   "What was chosen last, a row for each copy.")
+      .def_prop_ro(
+          "actions", [](const State& state) { return to_numpy(state.actions); },
+          "What was chosen last, a row for each copy.")
       .def("__getstate__", &saved)
       .def("__setstate__", &restore);
 }

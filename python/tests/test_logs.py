@@ -108,6 +108,9 @@ def test_actions_that_are_words(tmp_path):
         assert action in ("off", "on")
         actions, _ = controller.predict(np.zeros((3, 1)))
         assert set(actions) <= {"off", "on"}
+        assert len(controller.predict({"heat": 0.5}, state, reward=0.0, applied="off")[1]) == 1
+        with pytest.raises(waggle.Error, match="applied = 'of': must be one of off, on"):
+            controller.predict({"heat": 0.5}, state, reward=0.0, applied="of")
         assert controller.summary["fit"] == controllers[0].summary["fit"]
 
 
@@ -172,6 +175,7 @@ def test_episodes_and_bounds():
     assert other.predict(np.zeros(1))[0].shape == (1,)
     result = controller.evaluate_log(columns)
     assert result.rows == 120
+    assert result.lowest_value < result.highest_value
     assert set(result.worth) >= {"unknown", "episodic", "support", "level"}
     assert "rows judged" in repr(result)
 
@@ -191,6 +195,7 @@ def test_episodes_and_bounds():
         ({}, {"bounds": 3}, "bounds = 3: must be a pair"),
         ({}, {"kind": "other"}, "action_kind = 'other'"),
         ({}, {"observe": ["x"]}, "no column 'x'"),
+        ({}, {"gamma": "0,5"}, "^gamma = '0,5': must be a number"),
     ],
 )
 def test_bad_tables_are_refused(bee_columns, change, options, message):

@@ -175,7 +175,9 @@ class Controller:
         """What was done, as rows of numbers; of those that are None, what was chosen."""
         actions = [applied] if single else applied
         if isinstance(actions, str) or not isinstance(actions, (Sequence, np.ndarray)):
-            raise Error(f"applied = {applied!r}: must be an action for each of {copies} observations")
+            raise Error(
+                f"applied = {applied!r}: must be an action for each of {copies} observations"
+            )
         if len(actions) != copies:
             raise Error(f"applied: {len(actions)} actions for {copies} observations")
         done = getattr(state, "actions", None)
