@@ -78,7 +78,7 @@ Supervised* fit(const Rows& inputs, const Rows& targets, const std::vector<Index
   SupervisedOptions options = presets::forecasting();
   apply_options(given, options, kSupervisedTables);
   options.reservoir.seed = seed;
-  Watcher watcher(nb::none());
+  Watcher watcher{nb::none()};
   const nb::gil_scoped_release release;
   return new Supervised(
       fit_supervised(columns_of(inputs), columns_of(targets), ends, options, watcher.callback()));

@@ -66,7 +66,7 @@ void bind_state(nb::module_& m) {
              return fmt::format("<waggle state: {} numbers for each of {} copies>",
                                 state.memory.rows(), state.memory.cols());
            })
-      .def_prop_ro(
+      .def(
           "actions", [](const State& state) { return to_numpy(state.actions); },
           "What was chosen last, a row for each copy.")
       .def("__getstate__", &saved)

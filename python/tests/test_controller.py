@@ -107,11 +107,12 @@ def test_what_was_applied_is_told_as_to_the_command(bee_columns, tmp_path, comma
     controller.save(tmp_path / "bee.safetensors")
     rng = np.random.default_rng(3)
     lines = [{"nectar": float(nectar)} for nectar in bee_columns["nectar"][:60]]
+    lines[0]["nectar"] = 0.0  # as predict counts it where an episode starts
     for line in lines[1:]:
         if rng.random() < 0.5:
             line["applied"] = float(rng.uniform(-0.1, 0.1))
     told = subprocess.run(
-        [command, "act", str(tmp_path / "bee.safetensors")],
+        [command, "act", str(tmp_path / "bee.safetensors"), "--hold=false"],
         input="\n".join(json.dumps(line) for line in lines) + "\n",
         capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
@@ -139,7 +140,7 @@ def test_every_system_of_a_batch_is_told_its_own(cartpole):
             assert action == actions[i], (k, i)
         done = [1 - actions[0], None, actions[2], rng.integers(2)]
     before = pickle.dumps(cartpole.predict(seen[0], states)[1])
-    chosen = states.actions[:, 0].astype(int)
+    chosen = states.actions()[:, 0].astype(int)
     for same in (chosen, chosen.tolist(), [None, *chosen[1:]]):
         assert pickle.dumps(cartpole.predict(seen[0], states, applied=same)[1]) == before
     other = cartpole.predict(seen[0], states, applied=1 - chosen)[1]

@@ -112,11 +112,12 @@ def test_a_spectral_radius_that_is_none_is_none():
     assert options(spectral_radius=None)["spectral_radius"] is None
     norm = options(spectral_radius=None, options={"operator_norm": 0.5})
     assert (norm["spectral_radius"], norm["operator_norm"]) == (None, 0.5)
-    with pytest.raises(waggle.Error, match="spectral_radius = 0"):
-        options(spectral_radius=0.0)
+    assert options(spectral_radius=0.0)["spectral_radius"] == 0.0
 
 
 def test_ctrl_c_ends_a_fit_soon():
+    from waggle import _core
+
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -125,7 +126,7 @@ def test_ctrl_c_ends_a_fit_soon():
     began = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            waggle._core.Supervised.fit(
+            _core.Supervised.fit(
                 np.sin(np.arange(300_000.0)).reshape(-1, 1),
                 np.cos(np.arange(300_000.0)).reshape(-1, 1),
                 [300_000],
