@@ -236,10 +236,11 @@ TEST(Applied, AGroupOfOneIsThePolicyBitForBit) {
   for (Setting setting : settings()) {
     SCOPED_TRACE(setting.title);
     Controller controller = setting.controller();
-    if (!setting.space.is_discrete()) controller.limits.max_change = {0.3};
+    if (!setting.space.is_discrete()) controller.limits.max_change = {0.02};
     Copies one(controller, 1);
     for (Index k = 0; k < 30; ++k) {
       one.act(k, {0});
+      ASSERT_EQ(one.apart(0), 0.0) << "step " << k;
       const VectorXd chosen = one.group.states().col(0);
       if (k % 3 != 0) {
         one.applied(0, VectorXd::Zero(one.actions.rows()));  // only the last word counts
@@ -247,6 +248,9 @@ TEST(Applied, AGroupOfOneIsThePolicyBitForBit) {
         EXPECT_NE(VectorXd(one.group.states().col(0)), chosen);
       } else {
         one.applied(0, one.actions.col(0));
+        ASSERT_EQ(VectorXd(one.group.states().col(0)), chosen) << "step " << k;
+        one.applied(0, instead_of(one.actions.col(0), setting.space, k));
+        one.applied(0, one.actions.col(0));  // after all
         ASSERT_EQ(VectorXd(one.group.states().col(0)), chosen) << "step " << k;
       }
       ASSERT_EQ(one.apart(0), 0.0) << "step " << k;
@@ -260,6 +264,7 @@ TEST(Applied, EveryCopyIsToldItsOwn) {
     Copies three(setting.controller(), 3);
     for (Index k = 0; k < 20; ++k) {
       three.act(k, {0, 1, 2});
+      for (Index i = 0; i < 3; ++i) EXPECT_LT(three.apart(i), 1e-10) << "copy " << i;
       const MatrixXd chosen = three.group.states();
       three.applied(2, instead_of(three.actions.col(2), setting.space, k));
       three.applied(0, instead_of(three.actions.col(0), setting.space, k + 1));
@@ -284,11 +289,13 @@ TEST(Applied, AGroupThatGoesOnCanBeTold) {
   for (const Setting& setting : settings()) {
     SCOPED_TRACE(setting.title);
     Controller controller = setting.controller();
-    if (!setting.space.is_discrete()) controller.limits.max_change = {0.3};
+    controller.limits.hold = 3;
+    if (!setting.space.is_discrete()) controller.limits.max_change = {0.02};
     Copies copies(controller, 1);
     for (Index k = 0; k < 20; ++k) {
       const LastStep last{copies.group.states().col(0), percept_at(k), {}};
       copies.act(k, {0});
+      ASSERT_EQ(copies.apart(0), 0.0) << "step " << k;
       GreedyGroup other(controller, copies.group.states());
       other.resume(0, {last.state, last.percept, copies.actions.col(0)}, k + 1);
       const VectorXd really = instead_of(copies.actions.col(0), setting.space, k);

@@ -143,7 +143,8 @@ json predictions_json(const PredictionQuality& quality) {
 /// As JavaScript calls its fields.
 json evaluation_json(const LogEvaluation& evaluation) {
   json result;
-  for (const auto& [name, value] : to_json(evaluation).items()) {
+  const nlohmann::ordered_json all = to_json(evaluation);
+  for (const auto& [name, value] : all.items()) {
     std::string own;
     for (std::size_t i = 0; i < name.size(); ++i) {
       const bool starts = i > 0 && name[i - 1] == '_';
