@@ -127,9 +127,9 @@ def test_ctrl_c_ends_a_fit_soon():
     try:
         with pytest.raises(KeyboardInterrupt):
             _core.Supervised.fit(
-                np.sin(np.arange(300_000.0)).reshape(-1, 1),
-                np.cos(np.arange(300_000.0)).reshape(-1, 1),
-                [300_000],
+                np.sin(np.arange(100_000.0)).reshape(-1, 1),
+                np.cos(np.arange(100_000.0)).reshape(-1, 1),
+                [100_000],
                 {"units": 1000, "spectral_radius": None},
                 0,
             )
