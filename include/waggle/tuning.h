@@ -14,7 +14,7 @@
 /// Settings of a learner, chosen by a log alone.
 ///
 ///     TuneResult tuned = tune_log(spec, log);
-///     Learnt learnt = learn_from_log(spec, log, tuned.options);
+///     Learnt learnt = learn_tuned(spec, log, tuned);
 ///
 /// Every half of the log judges what was learnt from the other one, so no policy is judged by rows
 /// it has seen. All settings have the same judge: fitted evaluation (LSTD) of their policies on a

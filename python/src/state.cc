@@ -66,11 +66,11 @@ void bind_state(nb::module_& m) {
              return fmt::format("<waggle state: {} numbers for each of {} copies>",
                                 state.memory.rows(), state.memory.cols());
            })
-      .def(
-          "actions", [](const State& state) { return to_numpy(state.actions); },
-          "What was chosen last, a row for each copy.")
       .def("__getstate__", &saved)
       .def("__setstate__", &restore);
+  m.def(
+      "chosen", [](const State& state) { return to_numpy(state.actions); }, nb::arg("state"),
+      "The numbers of what was chosen last, a row for each copy; none if the state does not know.");
 }
 
 }  // namespace waggle::python

@@ -140,7 +140,7 @@ def test_every_system_of_a_batch_is_told_its_own(cartpole):
             assert action == actions[i], (k, i)
         done = [1 - actions[0], None, actions[2], rng.integers(2)]
     before = pickle.dumps(cartpole.predict(seen[0], states)[1])
-    chosen = states.actions()[:, 0].astype(int)
+    chosen = actions
     for same in (chosen, chosen.tolist(), [None, *chosen[1:]]):
         assert pickle.dumps(cartpole.predict(seen[0], states, applied=same)[1]) == before
     other = cartpole.predict(seen[0], states, applied=1 - chosen)[1]

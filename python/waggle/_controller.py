@@ -180,7 +180,7 @@ class Controller:
             )
         if len(actions) != copies:
             raise Error(f"applied: {len(actions)} actions for {copies} observations")
-        done = state.actions() if isinstance(state, State) else None
+        done = _core.chosen(state) if isinstance(state, State) else None
         if done is None or len(done) != copies:  # which is refused, as is no state at all
             done = np.zeros((copies, self._width))
         for i, action in enumerate(actions):
