@@ -80,8 +80,9 @@ std::string to_table(const Model& model, const LogEvaluation& e) {
 ordered_json to_json(const Model& model, const LogEvaluation& e) {
   ordered_json json = waggle::to_json(e);
   const auto move = [&json](const char* name, const char* group, const char* within) {
-    json[group][within] = std::move(json[name]);
+    ordered_json value = std::move(json[name]);  // a new key may move all others
     json.erase(name);
+    json[group][within] = std::move(value);
   };
   move("lowest_value", "values", "lowest");
   move("highest_value", "values", "highest");
@@ -90,8 +91,9 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
     move(name, "calibration", name);
   }
   for (ordered_json& decile : json["calibration"]["deciles"]) {
-    decile["return"] = decile["realised"];
+    ordered_json realised = std::move(decile["realised"]);
     decile.erase("realised");
+    decile["return"] = std::move(realised);
   }
   if (model.controller.actions.is_discrete()) {
     move("same_share", "agreement", "same_share");
