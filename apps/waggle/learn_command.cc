@@ -31,6 +31,7 @@
 #include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
+#include "options/given_names.h"
 #include "options/results_json.h"
 #include "progress.h"
 #include "repeat_command.h"
@@ -61,40 +62,24 @@ struct LearnCommand {
   std::string repeat;  // the command line
 
   void run();
-  LogOptions log_options(Index washout) const;
+  LogOptions log_options(const FitOptions& fit) const;
   ordered_json configuration(const FitOptions& options) const;
   std::optional<TuneOptions> tuning(const toml::table& given) const;
 };
 
-LogOptions LearnCommand::log_options(Index washout) const {
+LogOptions LearnCommand::log_options(const FitOptions& fit) const {
   LogOptions options = columns.options(logs);
   const auto handling = value_named<LogOptions::Missing>(missing);
   require(handling.has_value(), "--missing {}: must be refuse or hold", shown(missing));
   options.missing = *handling;
-  options.minimum_rows = washout + 2;
+  options.minimum_rows = fit.value.least_rows();
   return options;
-}
-
-/// Adds the names in a table, and in those within it. Those of predictive states are others' names
-/// as well, and that they are given at all says what is not searched.
-void add_names(const toml::table& table, std::vector<std::string>& names) {
-  for (const auto& [key, value] : table) {
-    names.emplace_back(key.str());
-    const toml::table* within = key == "predictive" ? nullptr : value.as_table();
-    if (within != nullptr) add_names(*within, names);
-  }
 }
 
 /// How to search for settings, if at all; what was given is not searched.
 std::optional<TuneOptions> LearnCommand::tuning(const toml::table& given) const {
   std::optional<TuneOptions> options = tune_budget(tune);
-  if (!options) return options;
-  std::vector<std::string> names;
-  add_names(given, names);
-  if (given_preset->count() > 0 || given.contains("choose")) names.emplace_back("predictive");
-  for (const std::string& name : tunable_settings()) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) options->fixed.push_back(name);
-  }
+  if (options) options->fix_given(given_names<TomlSource>(given), given_preset->count() > 0);
   return options;
 }
 
@@ -166,7 +151,7 @@ std::vector<std::string> named(std::vector<std::string> logs) {
 /// The one place that learns. If it is interrupted in the middle of a long computation, what was
 /// learnt until then is saved as `out`.
 Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOptions& options,
-                   const std::filesystem::path& out) {
+                   const std::optional<TuneResult>& tuned, const std::filesystem::path& out) {
   SoFar so_far;
   const auto learn = [&]() -> Learnt {
     ProgressLines lines("rows");
@@ -176,7 +161,9 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       return show(now);
     };
     ReadAhead rows(log);
-    Learnt learnt = learn_from_log(log.spec(), rows, options, {.progress = progress});
+    const LearnWith with{.progress = progress};
+    Learnt learnt = tuned ? learn_tuned(log.spec(), rows, *tuned, with)
+                          : learn_from_log(log.spec(), rows, options, with);
     learnt.provenance.sources = named(logs);
     return learnt;
   };
@@ -273,7 +260,7 @@ void LearnCommand::run() {
   read_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
-  const LogOptions how = log_options(options.value.washout_rows());
+  const LogOptions how = log_options(options);
   const std::optional<TuneOptions> how_to_tune = tuning(given);
   const auto require_own = [this](const std::filesystem::path& file) {
     std::vector<std::filesystem::path> inputs = expand_patterns(logs);
@@ -298,8 +285,7 @@ void LearnCommand::run() {
   const std::size_t said = print_notes(log);
   std::optional<TuneResult> tuned;
   if (how_to_tune) tuned = tune_settings(log, options, *how_to_tune);
-  Learnt model = learn_model(logs, log, tuned ? tuned->options : options, out);
-  if (tuned && tuned->choice) model.choice = tuned->choice;
+  const Learnt model = learn_model(logs, log, options, tuned, out);
   save_model(out, model);
   print_notes(log, said);
   ordered_json result = to_json(model, out, repeat);

@@ -1,7 +1,7 @@
 #include "log_evaluation_text.h"
 
 #include <cmath>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,35 +78,31 @@ std::string to_table(const Model& model, const LogEvaluation& e) {
 }
 
 ordered_json to_json(const Model& model, const LogEvaluation& e) {
-  ordered_json json;
-  json["rows"] = e.rows;
-  json["episodes"] = e.episodes;
-  json["judged"] = e.judged;
-  json["mean_reward"] = e.mean_reward;
-  if (e.worth) json["worth"] = to_json(*e.worth);
-  json["bellman_error"] = e.bellman_error;
-  json["greedy_bellman_error"] = e.greedy_bellman_error;
-  json["values"] = {{"lowest", e.lowest_value}, {"highest", e.highest_value}};
-  json["warnings"] = e.warnings;
-  json["calibration"] = {{"rows", e.with_return},
-                         {"slope", e.slope},
-                         {"intercept", e.intercept},
-                         {"correlation", e.correlation},
-                         {"deciles", ordered_json::array()}};
-  for (const LogEvaluation::Decile& decile : e.deciles) {
-    json["calibration"]["deciles"].push_back({{"rows", decile.rows},
-                                              {"value", decile.value},
-                                              {"return", decile.realised},
-                                              {"deviation", decile.deviation}});
+  ordered_json json = waggle::to_json(e);
+  const auto move = [&json](const char* name, const char* group, const char* within) {
+    ordered_json value = std::move(json[name]);  // a new key may move all others
+    json.erase(name);
+    json[group][within] = std::move(value);
+  };
+  move("lowest_value", "values", "lowest");
+  move("highest_value", "values", "highest");
+  move("with_return", "calibration", "rows");
+  for (const char* name : {"slope", "intercept", "correlation", "deciles"}) {
+    move(name, "calibration", name);
+  }
+  for (ordered_json& decile : json["calibration"]["deciles"]) {
+    ordered_json realised = std::move(decile["realised"]);
+    decile.erase("realised");
+    decile["return"] = std::move(realised);
   }
   if (model.controller.actions.is_discrete()) {
-    json["agreement"] = {{"same_share", e.same_share}};
+    move("same_share", "agreement", "same_share");
+    json.erase("action_difference");
+    json.erase("action_deviation");
   } else {
-    const auto list = [](const Eigen::VectorXd& v) {
-      return std::vector<double>(v.begin(), v.end());
-    };
-    json["agreement"] = {{"rms_difference", list(e.action_difference)},
-                         {"logged_deviation", list(e.action_deviation)}};
+    json.erase("same_share");
+    move("action_difference", "agreement", "rms_difference");
+    move("action_deviation", "agreement", "logged_deviation");
   }
   return json;
 }

@@ -108,6 +108,13 @@ class GreedyPolicy final : public Policy {
   Eigen::VectorXd next_;  // work space
 };
 
+/// The last step of an episode that goes on: in x_k, (r_k, o_k) was seen and a_k chosen.
+struct LastStep {
+  Eigen::VectorXd state;   ///< x_k, from which what was chosen led to where it is now
+  Percept percept;         ///< (r_k, o_k)
+  Eigen::VectorXd action;  ///< a_k
+};
+
 /// GreedyPolicy for several copies: what their networks have to compute is one matrix product. An
 /// action may differ from that of a GreedyPolicy by the rounding of sums in another order, unless a
 /// copy acts alone.
@@ -123,6 +130,8 @@ class GreedyGroup final : public PolicyGroup {
   /// Throws Error, naming the copy, as GreedyPolicy::act, and then remembers nothing of it.
   void act(std::span<const Percept> percepts, std::span<const Eigen::Index> copies,
            std::span<Draws> draws, Eigen::Ref<Eigen::MatrixXd> actions) override;
+  /// As GreedyPolicy::applied. What `act` wrote for this copy changes nothing.
+  void applied(Eigen::Index copy, const Eigen::Ref<const Eigen::VectorXd>& action) override;
   void end_episode(Eigen::Index /*copy*/, const Percept& /*percept*/) override {}
   bool explored(Eigen::Index copy) const override {
     return explored_[static_cast<std::size_t>(copy)];
@@ -136,15 +145,29 @@ class GreedyGroup final : public PolicyGroup {
               Eigen::Index steps) {
     actuators_[static_cast<std::size_t>(copy)].resume(action, steps);
   }
+  /// The same, and `applied` may be told of that step. Throws Error if its state has another size
+  /// or it is none that `act` can have taken.
+  void resume(Eigen::Index copy, const LastStep& last, Eigen::Index steps);
   const Controller& controller() const;
 
  private:
+  /// What has to be taken again with what was applied.
+  struct Taken {
+    bool any = false;          // in this episode
+    Eigen::Index column = -1;  // where search_ has it prepared, or nowhere
+    LastStep step;
+  };
+
+  void let_go();
+
   std::unique_ptr<ActionSearch> search_;
   Exploration exploration_;
   Eigen::MatrixXd states_;
   std::vector<HeldActions> held_;
   std::vector<Actuator> actuators_;
   std::vector<bool> explored_;
+  std::vector<Taken> taken_;
+  bool together_ = false;  // search_ has several copies prepared, to select from
 
   // Work space: a column for each copy that acts.
   Eigen::MatrixXd before_, next_, observations_;

@@ -212,6 +212,10 @@ struct Model {
   /// Usual::novelty of a state x: above 1, 99 % of the experience was nearer to its middle. Throws
   /// Error if the size differs or `usual` is not known. O(n), and what the features take.
   double novelty(const Eigen::Ref<const Eigen::VectorXd>& x) const;
+  /// What is expected to be seen next by a state x after an action, of a controller with predictive
+  /// states: the reward, if it is an input, and the observation. Throws Error if the size differs
+  /// or the controller has none.
+  Eigen::VectorXd foreseen(const Eigen::Ref<const Eigen::VectorXd>& x) const;
 
   /// The features that deviation_factor and usual are of: all, or of predictive states the last
   /// fit's.

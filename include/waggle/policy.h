@@ -112,6 +112,9 @@ class PolicyGroup {
   /// copy has draws of its own, so that it does as it would alone.
   virtual void act(std::span<const Percept> percepts, std::span<const Eigen::Index> copies,
                    std::span<Draws> draws, Eigen::Ref<Eigen::MatrixXd> actions) = 0;
+  /// As Policy::applied, of one copy.
+  virtual void applied(Eigen::Index /*copy*/, const Eigen::Ref<const Eigen::VectorXd>& /*action*/) {
+  }
   /// As Policy::end_episode.
   virtual void end_episode(Eigen::Index copy, const Percept& percept) = 0;
   /// Whether the last action of this copy was drawn at random.
@@ -126,6 +129,7 @@ class SeparatePolicies final : public PolicyGroup {
   void begin_episode(Eigen::Index copy) override;
   void act(std::span<const Percept> percepts, std::span<const Eigen::Index> copies,
            std::span<Draws> draws, Eigen::Ref<Eigen::MatrixXd> actions) override;
+  void applied(Eigen::Index copy, const Eigen::Ref<const Eigen::VectorXd>& action) override;
   void end_episode(Eigen::Index copy, const Percept& percept) override;
 
  private:

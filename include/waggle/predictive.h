@@ -163,6 +163,10 @@ class PredictiveNetwork final : public ReservoirSystem {
 
   const HistoryMemory& memory() const { return memory_; }
   const std::vector<PredictiveHead>& heads() const { return heads_; }
+  /// What is expected to be seen next (HistoryMemory::seen_channel), by the state after an action:
+  /// the mean of the heads' u, in the units in which inputs enter. Throws Error if the state has
+  /// another size, or a head does not foresee what is seen.
+  Eigen::VectorXd foreseen(const Eigen::Ref<const Eigen::VectorXd>& state) const;
   /// c, the channels of an action.
   Eigen::Index channels() const { return memory_.layout().action_channels(); }
 

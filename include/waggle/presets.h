@@ -30,6 +30,9 @@ LearnOptions iterated_noisy();
 /// Forecasting a smooth series from its own past, SupervisedOptions{}.
 SupervisedOptions forecasting();
 
+/// A reservoir whose states somebody else reads: those of its units alone, which all leak alike.
+ReservoirOptions plain_reservoir();
+
 struct Preset {
   std::string name;  ///< as above, with dashes
   std::string text;  ///< what it is, in a few words

@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 
 #include <waggle/least_squares.h>
+#include <waggle/progress.h>
 #include <waggle/reservoir.h>
 
 namespace waggle {
@@ -101,23 +102,26 @@ struct Supervised {
 /// forecasting h steps ahead means targets that are the inputs, h columns on. Starts from x = 0.
 /// Procedure 1 takes its bound from the inputs, if it is not given one.
 /// Throws Error for invalid options, sizes that do not fit, numbers that are not finite, a constant
-/// target, or a washout that leaves nothing to fit.
+/// target, or a washout that leaves nothing to fit; Stopped if the end was asked for.
 Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                           const Eigen::Ref<const Eigen::MatrixXd>& targets,
-                          const SupervisedOptions& options = {});
+                          const SupervisedOptions& options = {},
+                          const ProgressCallback& progress = {});
 
 /// The same for several series, each from x = 0 and with a washout of its own; the inputs and the
 /// targets of one are columns ends[i − 1] (0 for the first) up to ends[i]. Throws Error, too,
 /// unless the ends rise to the number of columns.
 Supervised fit_supervised(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                           const Eigen::Ref<const Eigen::MatrixXd>& targets,
-                          const std::vector<Eigen::Index>& ends, const SupervisedOptions& options);
+                          const std::vector<Eigen::Index>& ends, const SupervisedOptions& options,
+                          const ProgressCallback& progress = {});
 
 /// The same for any reservoir system; options.reservoir and standardise_inputs are not used.
 Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,
                           const Eigen::Ref<const Eigen::MatrixXd>& inputs,
                           const Eigen::Ref<const Eigen::MatrixXd>& targets,
-                          const SupervisedOptions& options = {});
+                          const SupervisedOptions& options = {},
+                          const ProgressCallback& progress = {});
 
 /// Reads inputs (d × T) from `state` on, and predicts after each (m × T): teacher forcing. `state`
 /// ends where the inputs do. Throws Error if sizes do not fit or an input is not finite.

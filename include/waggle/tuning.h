@@ -14,7 +14,7 @@
 /// Settings of a learner, chosen by a log alone.
 ///
 ///     TuneResult tuned = tune_log(spec, log);
-///     Learnt learnt = learn_from_log(spec, log, tuned.options);
+///     Learnt learnt = learn_tuned(spec, log, tuned);
 ///
 /// Every half of the log judges what was learnt from the other one, so no policy is judged by rows
 /// it has seen. All settings have the same judge: fitted evaluation (LSTD) of their policies on a
@@ -45,6 +45,10 @@ struct TuneOptions {
   /// What is not to be changed, by the names of tunable_settings().
   std::vector<std::string> fixed = {};
 
+  /// Adds what a person has decided: options that were given, by their names, those in a table as
+  /// "reservoir.units". A preset that was asked for, `choose` and what predictive states are made
+  /// of decide the kind of value.
+  void fix_given(const std::vector<std::string>& given, bool preset_given);
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
@@ -105,5 +109,10 @@ TuneResult tune_log(const EnvironmentSpec& spec, TrajectorySource& log, const Fi
                     const TuneOptions& tune = {}, const ProgressCallback& progress = {});
 TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const FitOptions& options,
                     const TuneOptions& tune = {}, const ProgressCallback& progress = {});
+
+/// Learns with the settings that were taken, as learn_from_log. Where the search chose the kind of
+/// value, Learnt::choice is what spoke for it then.
+Learnt learn_tuned(const EnvironmentSpec& spec, TrajectorySource& log, const TuneResult& tuned,
+                   const LearnWith& with = {});
 
 }  // namespace waggle

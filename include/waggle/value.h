@@ -37,6 +37,8 @@ struct ValueOptions {
   bool average_members = true;
 
   Eigen::Index washout_rows() const { return washout.value_or(0); }
+  /// Rows that a log must have at least: after the washout two, a step and what came of it.
+  Eigen::Index least_rows() const { return washout_rows() + 2; }
   /// Throws Error where a field is out of its range.
   void validate() const;
 };

@@ -11,5 +11,6 @@ void bind_learning(nanobind::module_& m);
 void bind_logs(nanobind::module_& m);
 void bind_shards(nanobind::module_& m);
 void bind_series(nanobind::module_& m);
+void bind_state(nanobind::module_& m);
 
 }  // namespace waggle::python

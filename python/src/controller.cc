@@ -46,42 +46,75 @@ void Held::forget() {
   learnt_.controller.reservoir.reset();
 }
 
-Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, const double* rewards,
-                            const State* state, const bool* starts) {
+void Held::require_suits(const State* state, Index copies, const Columns* applied) const {
+  require(state != nullptr || applied == nullptr,
+          "applied: no action was chosen before this one: give the state it was chosen in, too");
+  if (state == nullptr) return;
+  const Index n = learnt_.controller.reservoir->units();
+  require(state->memory.cols() == copies, "the state is of {} copies, the observations are of {}",
+          state->memory.cols(), copies);
+  require(state->memory.rows() == n,
+          "the state is another controller's: it has {} numbers, this one remembers {}",
+          state->memory.rows(), n);
+  require(state->held.rows() == missing_.size(),
+          "the state is another controller's: {} of its channels may be missing, of this one {}",
+          state->held.rows(), missing_.size());
+  if (applied == nullptr) return;
+  require(state->knows_last_step(),
+          "applied: the state was kept by an older waggle and does not know its last step");
+  require(applied->cols() == copies, "applied: {} actions for {} observations", applied->cols(),
+          copies);
+}
+
+/// The group is where the state's last step has put this copy, or would have with what was applied.
+void Held::go_on(const State& state, Index copy, const Columns* applied) {
+  const bool limited = learnt_.controller.limits.any() && state.knows_last_step();
+  if (!limited && applied == nullptr) return;
+  const std::uint64_t steps = state.clocks[static_cast<std::size_t>(copy)];
+  group_->resume(copy, state.last_step(copy), static_cast<Index>(steps));
+  if (applied == nullptr) return;
+  try {
+    group_->applied(copy, applied->col(copy));
+  } catch (const Error& error) {
+    throw Error(applied->cols() == 1 ? error.what()
+                                     : fmt::format("copy {}: {}", copy, error.what()));
+  }
+}
+
+State Held::decide(const Eigen::Ref<const MatrixXd>& observations, const double* rewards,
+                   const State* state, const bool* starts, const Columns* applied) {
   const Controller& controller = learnt_.controller;
   require(learnt_.usable(), "the controller is no more");
   const InputLayout& layout = controller.layout;
   const Index copies = observations.cols();
   require(observations.rows() == layout.observation_size, "an observation of size {}, must be {}",
           observations.rows(), layout.observation_size);
-  require(state == nullptr || state->memory.cols() == copies,
-          "the state is of {} copies, the observations are of {}",
-          state == nullptr ? 0 : state->memory.cols(), copies);
-  const Index n = controller.reservoir->units();
-  require(state == nullptr || state->memory.rows() == n,
-          "the state is another controller's: it has {} numbers, this one remembers {}",
-          state == nullptr ? 0 : state->memory.rows(), n);
-  require(state == nullptr || state->held.rows() == missing_.size(),
-          "the state is another controller's: {} of its channels may be missing, of this one {}",
-          state == nullptr ? 0 : state->held.rows(), missing_.size());
+  require_suits(state, copies, applied);
   const std::scoped_lock lock(mutex_);
-  MatrixXd memory = state == nullptr ? MatrixXd::Zero(n, copies) : state->memory;
+  MatrixXd memory =
+      state == nullptr ? MatrixXd::Zero(controller.reservoir->units(), copies) : state->memory;
   if (group_) {
     group_->set_states(std::move(memory));
   } else {
     group_.emplace(controller, std::move(memory));
   }
-  Decision result;
-  result.actions.setZero(controller.actions.size(), copies);
-  result.state.clocks.assign(static_cast<std::size_t>(copies), 0);
-  result.state.held.resize(missing_.size(), copies);
+  State after;
+  after.clocks.assign(static_cast<std::size_t>(copies), 0);
+  after.held.resize(missing_.size(), copies);
+  after.rewards.setZero(copies);
+  after.observations.resize(layout.observation_size, copies);
+  after.actions.setZero(controller.actions.size(), copies);
   percepts_.resize(static_cast<std::size_t>(copies));
   draws_.resize(percepts_.size(), Random(0).at(Purpose::policy));
   all_.resize(percepts_.size());
   for (Index i = 0; i < copies; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const bool fresh = state == nullptr || (starts != nullptr && starts[i]);
-    if (fresh) group_->begin_episode(i);
+    if (fresh) {
+      group_->begin_episode(i);
+    } else {
+      go_on(*state, i, applied);
+    }
     const std::uint64_t clock = fresh ? 0 : state->clocks[at];
     percepts_[at].reward = rewards == nullptr ? 0.0 : rewards[i];
     percepts_[at].observation = observations.col(i);
@@ -90,14 +123,17 @@ Held::Decision Held::decide(const Eigen::Ref<const MatrixXd>& observations, cons
     } else {
       missing_.fill(percepts_[at].observation, state->held.col(i));
     }
-    missing_.keep(percepts_[at].observation, result.state.held.col(i));
+    missing_.keep(percepts_[at].observation, after.held.col(i));
     draws_[at] = Random(0).at(Purpose::policy, clock);
-    result.state.clocks[at] = clock + 1;
+    after.clocks[at] = clock + 1;
+    after.rewards[i] = percepts_[at].reward;
+    after.observations.col(i) = percepts_[at].observation;
     all_[at] = i;
   }
-  group_->act(percepts_, all_, draws_, result.actions);
-  result.state.memory = group_->states();
-  return result;
+  after.before = group_->states();
+  group_->act(percepts_, all_, draws_, after.actions);
+  after.memory = group_->states();
+  return after;
 }
 
 namespace {
@@ -105,19 +141,22 @@ namespace {
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::tuple predict(Held& held, const Rows& observations, const std::optional<Numbers>& rewards,
-                  const State* state, const std::optional<Flags>& starts) {
+                  const State* state, const std::optional<Flags>& starts,
+                  const std::optional<Rows>& applied) {
   const auto copies = observations.shape(0);
   require(!rewards || rewards->shape(0) == copies, "{} rewards for {} observations",
           rewards ? rewards->shape(0) : 0, copies);
   require(!starts || starts->shape(0) == copies, "{} episode starts for {} observations",
           starts ? starts->shape(0) : 0, copies);
-  Held::Decision decision;
+  std::optional<Held::Columns> told;
+  if (applied) told.emplace(columns_of(*applied));
+  State after;
   {
     const nb::gil_scoped_release release;
-    decision = held.decide(columns_of(observations), rewards ? rewards->data() : nullptr, state,
-                           starts ? starts->data() : nullptr);
+    after = held.decide(columns_of(observations), rewards ? rewards->data() : nullptr, state,
+                        starts ? starts->data() : nullptr, told ? &*told : nullptr);
   }
-  return nb::make_tuple(to_numpy(std::move(decision.actions)), std::move(decision.state));
+  return nb::make_tuple(to_numpy(after.actions), std::move(after));
 }
 
 /// The same for one observation that is an array of the right shape, with as little ado as can be.
@@ -131,15 +170,15 @@ nb::tuple decide(Held& held, nb::handle observation, double reward, const State*
   const int truth = start.is_none() ? 0 : PyObject_IsTrue(start.ptr());
   if (truth < 0) throw nb::python_error();
   const bool starts = truth == 1;
-  Held::Decision decision;
+  State after;
   {
     const nb::gil_scoped_release release;
-    decision = held.decide(seen, &reward, state, &starts);
+    after = held.decide(seen, &reward, state, &starts);
   }
   nb::object action = layout.choices > 0
-                          ? nb::object(nb::int_(static_cast<long>(decision.actions(0, 0))))
-                          : nb::cast(to_numpy(Eigen::VectorXd(decision.actions.col(0))));
-  return nb::make_tuple(std::move(action), std::move(decision.state));
+                          ? nb::object(nb::int_(static_cast<long>(after.actions(0, 0))))
+                          : nb::cast(to_numpy(Eigen::VectorXd(after.actions.col(0))));
+  return nb::make_tuple(std::move(action), std::move(after));
 }
 
 ordered_json numbers(const Eigen::VectorXd& vector) {
@@ -276,41 +315,9 @@ double time_decision(const Held& held, Index steps) {
   return least;
 }
 
-nb::tuple saved(const State& state) {
-  nb::list clocks;
-  for (const std::uint64_t clock : state.clocks) clocks.append(clock);
-  return nb::make_tuple(to_numpy(state.memory), clocks, to_numpy(state.held));
-}
+}  // namespace
 
-void restore(State& state, const nb::tuple& saved) {
-  State read;
-  read.memory = columns_of(nb::cast<Rows>(saved[0]));
-  for (nb::handle clock : saved[1]) read.clocks.push_back(nb::cast<std::uint64_t>(clock));
-  // Those written before anything could be missing have nothing to hold.
-  read.held.resize(0, read.memory.cols());
-  if (nb::len(saved) > 2 && nb::cast<Rows>(saved[2]).size() > 0) {
-    read.held = columns_of(nb::cast<Rows>(saved[2]));
-  }
-  require(read.held.cols() == read.memory.cols(), "a state that holds {} copies of {}",
-          read.held.cols(), read.memory.cols());
-  require(std::ssize(read.clocks) == read.memory.cols(), "a state with {} clocks for {} copies",
-          read.clocks.size(), read.memory.cols());
-  new (&state) State(std::move(read));
-}
-
-void bind_state(nb::module_& m) {
-  nb::class_<State>(m, "State", "What a controller remembers between two decisions.")
-      .def("__len__", [](const State& state) { return state.memory.cols(); })
-      .def("__repr__",
-           [](const State& state) {
-             return fmt::format("<waggle state: {} numbers for each of {} copies>",
-                                state.memory.rows(), state.memory.cols());
-           })
-      .def("__getstate__", &saved)
-      .def("__setstate__", &restore);
-}
-
-void bind_model(nb::module_& m) {
+void bind_controller(nb::module_& m) {
   nb::class_<Held>(m, "Model", nb::type_slots(held_slots),
                    "A learnt controller, as the package's Controller wraps it.")
       .def_static(
@@ -335,8 +342,8 @@ void bind_model(nb::module_& m) {
            [](const Held& held, const std::string& path) {
              writing([&] { save_model(path, held.learnt()); });
            })
-      .def("predict", &predict, nb::arg("observations"), nb::arg("rewards").none(),
-           nb::arg("state").none(), nb::arg("starts").none())
+      .def("predict", &predict, nb::arg("observations"), nb::kw_only(), nb::arg("rewards").none(),
+           nb::arg("state").none(), nb::arg("starts").none(), nb::arg("applied").none())
       .def("decide", &decide, nb::arg("observation"), nb::arg("reward"), nb::arg("state").none(),
            nb::arg("start").none())
       .def("time_decision", &time_decision, nb::arg("steps"))
@@ -351,13 +358,6 @@ void bind_model(nb::module_& m) {
       .def_prop_rw(
           "interface", [](const Held& held) { return held.learnt().interface; },
           [](Held& held, const std::string& text) { held.learnt().interface = text; });
-}
-
-}  // namespace
-
-void bind_controller(nb::module_& m) {
-  bind_state(m);
-  bind_model(m);
 }
 
 }  // namespace waggle::python

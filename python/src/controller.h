@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <waggle/greedy_policy.h>
 #include <waggle/guard.h>
 #include <waggle/learner.h>
 #include <waggle/tuning.h>
@@ -19,6 +20,15 @@ struct State {
   Eigen::MatrixXd memory;             ///< a column for each copy
   std::vector<std::uint64_t> clocks;  ///< decisions of each since its episode began
   Eigen::MatrixXd held;               ///< what each saw last in the channels that may be missing
+  /// The last step of each: the memory before it, what was seen and what was chosen. Empty in
+  /// states that were written before these were kept.
+  Eigen::MatrixXd before;
+  Eigen::VectorXd rewards;
+  Eigen::MatrixXd observations;
+  Eigen::MatrixXd actions;
+
+  bool knows_last_step() const { return rewards.size() == memory.cols(); }
+  LastStep last_step(Eigen::Index copy) const;
 };
 
 /// A controller as Python holds it: what was learnt, and the work space of decisions.
@@ -36,17 +46,19 @@ class Held {
   /// Lets go of the memory; nothing may be asked of it then.
   void forget();
 
-  struct Decision {
-    Eigen::MatrixXd actions;  ///< a column for each copy
-    State state;
-  };
-  /// One decision of every copy, each in a column of `observations`. `starts`, if not null, says
-  /// which of them begin an episode. NaN in a channel that may be missing, one that has another
-  /// channel=missing, holds what was seen last, and says so there. May be called from many threads.
-  Decision decide(const Eigen::Ref<const Eigen::MatrixXd>& observations, const double* rewards,
-                  const State* state, const bool* starts);
+  using Columns = Eigen::Map<const Eigen::MatrixXd>;
+  /// One decision of every copy, each in a column of `observations`: the state after it, which has
+  /// the actions. `starts`, if not null, says which of them begin an episode. NaN in a channel that
+  /// may be missing, one that has another channel=missing, holds what was seen last, and says so
+  /// there. `applied`, if not null, has what was done with the last action of every copy that does
+  /// not begin an episode. May be called from many threads.
+  State decide(const Eigen::Ref<const Eigen::MatrixXd>& observations, const double* rewards,
+               const State* state, const bool* starts, const Columns* applied = nullptr);
 
  private:
+  void require_suits(const State* state, Eigen::Index copies, const Columns* applied) const;
+  void go_on(const State& state, Eigen::Index copy, const Columns* applied);
+
   Learnt learnt_;
   std::optional<TuneResult> tuned_;
   MissingObservations missing_;

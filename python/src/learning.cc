@@ -10,6 +10,7 @@
 #include "bind.h"
 #include "controller.h"
 #include "core/check.h"
+#include "learn/action_bounds.h"
 #include "options.h"
 #include "python_environment.h"
 #include "python_reservoir.h"
@@ -23,20 +24,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-/// Where random actions are drawn from: the space, bounded by `limit` where it is not.
-ActionSpace space_to_try(ActionSpace space, const std::optional<double>& limit) {
-  if (space.is_discrete()) return space;
-  for (Index i = 0; i < space.size(); ++i) {
-    const bool bounded = std::isfinite(space.lower[i]) && std::isfinite(space.upper[i]);
-    require(bounded || limit.has_value(),
-            "action {}: [{}, {}] is unbounded; give action_limit, the largest that may be tried", i,
-            space.lower[i], space.upper[i]);
-    if (!std::isfinite(space.lower[i])) space.lower[i] = std::min(-*limit, space.upper[i]);
-    if (!std::isfinite(space.upper[i])) space.upper[i] = std::max(*limit, space.lower[i]);
-  }
-  return space;
-}
-
 Held* learn_env(const nb::object& adapter, const nb::dict& spec, const std::string& preset,
                 const nb::dict& given, std::uint64_t seed, const nb::object& progress,
                 const nb::object& step, Index units) {
@@ -47,7 +34,7 @@ Held* learn_env(const nb::object& adapter, const nb::dict& spec, const std::stri
   Buffers buffers(adapter, read_spec(spec));
   Watcher watcher(progress);
   PythonCopies copies(buffers, &watcher, static_cast<double>(options.collect.steps));
-  const ActionSpace tried = space_to_try(buffers.spec().actions, options.fit.action_limit);
+  const ActionSpace tried = bounded_by(buffers.spec().actions, options.fit.action_limit);
   std::vector<std::unique_ptr<Policy>> policies;
   for (Index i = 0; i < buffers.copies(); ++i) {
     policies.push_back(std::make_unique<HeldUniformPolicy>(tried));
@@ -117,11 +104,11 @@ nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dic
 }  // namespace
 
 void bind_learning(nb::module_& m) {
-  m.def("learn_env", &learn_env, nb::rv_policy::take_ownership, nb::arg("adapter"), nb::arg("spec"),
-        nb::arg("preset"), nb::arg("options"), nb::arg("seed"), nb::arg("progress").none(),
-        nb::arg("step").none(), nb::arg("units"));
-  m.def("evaluate_env", &evaluate_env, nb::arg("model"), nb::arg("adapter"), nb::arg("spec"),
-        nb::arg("options"), nb::arg("seed"), nb::arg("progress").none());
+  m.def("learn_env", &learn_env, nb::rv_policy::take_ownership, nb::arg("adapter"), nb::kw_only(),
+        nb::arg("spec"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
+        nb::arg("progress").none(), nb::arg("step").none(), nb::arg("units"));
+  m.def("evaluate_env", &evaluate_env, nb::arg("model"), nb::arg("adapter"), nb::kw_only(),
+        nb::arg("spec"), nb::arg("options"), nb::arg("seed"), nb::arg("progress").none());
 }
 
 }  // namespace waggle::python

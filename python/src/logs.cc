@@ -13,6 +13,7 @@
 #include "controller.h"
 #include "core/check.h"
 #include "options.h"
+#include "options/given_names.h"
 #include "options/results_json.h"
 #include "python_reservoir.h"
 #include "watcher.h"
@@ -58,7 +59,7 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
   options.validate();
   LogOptions log_options;
   apply_options(reading, log_options, {});
-  log_options.minimum_rows = options.value.washout_rows() + 2;
+  log_options.minimum_rows = options.value.least_rows();
   OpenLog log;
   log.open(data, name, log_options);
   Watcher watcher(progress);
@@ -70,19 +71,19 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
   std::optional<TuneOptions> search;
   if (!tune.is_none()) {
     apply_options(nb::borrow<nb::dict>(tune), search.emplace(), {});
+    search->fix_given(given_names<JsonSource>(as_table(given, list_options(options, kLearnTables))),
+                      preset != presets::all().front().name);
     require(step.is_none(), "tune: chooses a network, and `reservoir` is a memory of your own");
   }
   std::optional<TuneResult> tuned;
   std::optional<Learnt> learnt;
   {
     const nb::gil_scoped_release release;
-    if (search) {
-      tuned = tune_log(log.log->spec(), *log.log, options, *search, watcher.callback());
-      options = tuned->options;
-    }
-    learnt = learn_from_log(log.log->spec(), *log.log, options, with);
+    const EnvironmentSpec& spec = log.log->spec();
+    if (search) tuned = tune_log(spec, *log.log, options, *search, watcher.callback());
+    learnt = tuned ? learn_tuned(spec, *log.log, *tuned, with)
+                   : learn_from_log(spec, *log.log, options, with);
   }
-  if (tuned && tuned->choice) learnt->choice = tuned->choice;
   learnt->provenance.sources = log.sources;
   return new Held(*std::move(learnt), std::move(tuned));
 }
@@ -116,45 +117,19 @@ nb::object evaluate_log(const Held& held, const nb::object& data, const std::str
     const nb::gil_scoped_release release;
     result = evaluate_on_log(held.learnt(), *log.log, {.seed = seed}, watcher.callback());
   }
-  nlohmann::ordered_json deciles = nlohmann::ordered_json::array();
-  for (const LogEvaluation::Decile& decile : result.deciles) {
-    deciles.push_back({{"rows", decile.rows},
-                       {"value", decile.value},
-                       {"realised", decile.realised},
-                       {"deviation", decile.deviation}});
-  }
-  const auto list = [](const VectorXd& vector) {
-    return std::vector<double>(vector.begin(), vector.end());
-  };
-  return to_python({{"rows", result.rows},
-                    {"episodes", result.episodes},
-                    {"judged", result.judged},
-                    {"mean_reward", result.mean_reward},
-                    {"bellman_error", result.bellman_error},
-                    {"greedy_bellman_error", result.greedy_bellman_error},
-                    {"slope", result.slope},
-                    {"intercept", result.intercept},
-                    {"correlation", result.correlation},
-                    {"with_return", result.with_return},
-                    {"deciles", deciles},
-                    {"same_share", result.same_share},
-                    {"action_difference", list(result.action_difference)},
-                    {"action_deviation", list(result.action_deviation)},
-                    {"worth", to_json(*result.worth)},
-                    {"warnings", result.warnings}});
+  return to_python(to_json(result));
 }
 
 }  // namespace
 
 void bind_logs(nb::module_& m) {
-  m.def("learn_log", &learn_log, nb::rv_policy::take_ownership, nb::arg("data"), nb::arg("name"),
-        nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
+  m.def("learn_log", &learn_log, nb::rv_policy::take_ownership, nb::arg("data"), nb::kw_only(),
+        nb::arg("name"), nb::arg("reading"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
         nb::arg("tune").none(), nb::arg("progress").none(), nb::arg("step").none(),
         nb::arg("units"));
-  m.def("tunable_settings", [] { return tunable_settings(); });
   m.def("read_log", &read_arrays, nb::arg("data"), nb::arg("name"), nb::arg("reading"));
-  m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::arg("name"),
-        nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());
+  m.def("evaluate_log", &evaluate_log, nb::arg("model"), nb::arg("data"), nb::kw_only(),
+        nb::arg("name"), nb::arg("reading"), nb::arg("seed"), nb::arg("progress").none());
 }
 
 }  // namespace waggle::python

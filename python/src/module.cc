@@ -50,10 +50,12 @@ NB_MODULE(_core, m) {
   m.def("log_options", [](const std::string& preset) {
     return described(list_options(presets::by_name(preset).fit, kLearnTables));
   });
-  m.def("reservoir_options", [] { return described(list_options(reservoir_defaults(), {})); });
+  m.def("reservoir_options",
+        [] { return described(list_options(presets::plain_reservoir(), {})); });
   m.def("forecasting_options",
         [] { return described(list_options(presets::forecasting(), kSupervisedTables)); });
 
+  bind_state(m);
   bind_controller(m);
   bind_learning(m);
   bind_logs(m);

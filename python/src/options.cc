@@ -120,7 +120,12 @@ nlohmann::json as_table(const nb::dict& given, const std::vector<OptionEntry>& e
   for (auto [key, item] : given) {
     std::string name = nb::cast<std::string>(nb::str(key));
     json value = to_json_value(item, name);
-    if (name == "gamma") name = "discount";  // the literature writes γ for it
+    if (name == "gamma") {  // the literature writes γ for it
+      if (!JsonSource::number(value)) {
+        throw Error(fmt::format("gamma = {}: must be a number", JsonSource::shown(value)));
+      }
+      name = "discount";
+    }
     const auto found = std::find_if(entries.begin(), entries.end(),
                                     [&](const OptionEntry& entry) { return entry.name == name; });
     if (found == entries.end()) {

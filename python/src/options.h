@@ -84,14 +84,6 @@ class OptionLister {
   std::map<std::string, std::vector<OptionEntry>> inner_, absent_;  // by name
 };
 
-/// What a reservoir by itself starts from: states of its units alone, which all leak alike.
-inline ReservoirOptions reservoir_defaults() {
-  ReservoirOptions options;
-  options.direct_inputs = false;
-  options.slowest_leak = std::nullopt;
-  return options;
-}
-
 /// The tables whose fields may be given by their names alone.
 inline const std::vector<std::string> kLearnTables = {"value", "reservoir", "greedy", "limits",
                                                       "exploration"};

@@ -14,6 +14,7 @@
 #include "bind.h"
 #include "core/check.h"
 #include "options.h"
+#include "watcher.h"
 
 namespace waggle::python {
 
@@ -40,7 +41,7 @@ VectorXd state_or_zero(const std::optional<Numbers>& state, Index units) {
 }
 
 EchoStateNetwork* draw(const nb::dict& given, Index inputs, std::uint64_t seed) {
-  ReservoirOptions options = reservoir_defaults();
+  ReservoirOptions options = presets::plain_reservoir();
   apply_options(given, options, {});
   options.seed = seed;
   options.validate();
@@ -77,8 +78,10 @@ Supervised* fit(const Rows& inputs, const Rows& targets, const std::vector<Index
   SupervisedOptions options = presets::forecasting();
   apply_options(given, options, kSupervisedTables);
   options.reservoir.seed = seed;
+  Watcher watcher{nb::none()};
   const nb::gil_scoped_release release;
-  return new Supervised(fit_supervised(columns_of(inputs), columns_of(targets), ends, options));
+  return new Supervised(
+      fit_supervised(columns_of(inputs), columns_of(targets), ends, options, watcher.callback()));
 }
 
 nb::tuple predict_rows(const Supervised& model, const Rows& inputs,

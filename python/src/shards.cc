@@ -181,11 +181,11 @@ nb::object option_table(const std::string& preset, const nb::dict& given) {
 
 /// What makes a plan, in the order of its steps.
 void bind_planning(nb::module_& m) {
-  m.def("begin_plan", &begin, nb::arg("data"), nb::arg("name"), nb::arg("reading"),
+  m.def("begin_plan", &begin, nb::arg("data"), nb::kw_only(), nb::arg("name"), nb::arg("reading"),
         nb::arg("preset"), nb::arg("options"), nb::arg("seed"), nb::arg("parts"),
         nb::arg("continued"), nb::arg("overlap").none());
-  m.def("choose_for_plan", &choose, nb::arg("plan"), nb::arg("parts"), nb::arg("preset"),
-        nb::arg("options"), nb::arg("seed"),
+  m.def("choose_for_plan", &choose, nb::arg("plan"), nb::arg("parts"), nb::kw_only(),
+        nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
         "The plan with what its first rows tell: whether predictive states are worth it, and what "
         "they are to remember.");
   m.def("first_rows", [] { return kMostChoiceRows; });

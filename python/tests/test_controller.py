@@ -95,6 +95,95 @@ def test_predict_leaves_its_state_alone(cartpole):
     assert cartpole.predict(-seen, pickle.loads(before))[0] == first
 
 
+def bee(columns, **options):
+    return waggle.learn_log(
+        columns, reward="nectar", action="move", preset="direct", units=30, gamma=0.5, **options
+    )
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_change": 0.02}, {"hold": 3}])
+def test_what_was_applied_is_told_as_to_the_command(bee_columns, tmp_path, command, limits):
+    controller = bee(bee_columns, **limits)
+    controller.save(tmp_path / "bee.safetensors")
+    rng = np.random.default_rng(3)
+    lines = [{"nectar": float(nectar)} for nectar in bee_columns["nectar"][:60]]
+    lines[0]["nectar"] = 0.0  # as predict counts it where an episode starts
+    for line in lines[1:]:
+        if rng.random() < 0.5:
+            line["applied"] = float(rng.uniform(-0.1, 0.1))
+    told = subprocess.run(
+        [command, "act", str(tmp_path / "bee.safetensors"), "--hold=false"],
+        input="\n".join(json.dumps(line) for line in lines) + "\n",
+        capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    state, last = None, None
+    for line, answer in zip(lines, told, strict=True):
+        done = line.get("applied")
+        action, state = controller.predict(
+            np.zeros(0), state, reward=line["nectar"], applied=None if done is None else [done]
+        )
+        assert action[0] == json.loads(answer)["action"]
+        if last is not None and "max_change" in limits:
+            assert abs(action[0] - (last if done is None else done)) <= 0.02 + 1e-12
+        last = action[0]
+
+
+def test_every_system_of_a_batch_is_told_its_own(cartpole):
+    rng = np.random.default_rng(0)
+    seen = rng.normal(size=(30, 4, 4))
+    states, alone, done = None, [None] * 4, None
+    for k in range(30):
+        actions, states = cartpole.predict(seen[k], states, applied=done)
+        for i in range(4):
+            own = None if done is None else done[i]
+            action, alone[i] = cartpole.predict(seen[k, i], alone[i], applied=own)
+            assert action == actions[i], (k, i)
+        done = [1 - actions[0], None, actions[2], rng.integers(2)]
+    before = pickle.dumps(cartpole.predict(seen[0], states)[1])
+    chosen = actions
+    for same in (chosen, chosen.tolist(), [None, *chosen[1:]]):
+        assert pickle.dumps(cartpole.predict(seen[0], states, applied=same)[1]) == before
+    other = cartpole.predict(seen[0], states, applied=1 - chosen)[1]
+    assert pickle.dumps(other) != before
+    # Where an episode starts no action came before.
+    starts = np.ones(4, dtype=bool)
+    fresh = cartpole.predict(seen[0], states, starts)[1]
+    again = cartpole.predict(seen[0], states, starts, applied=1 - chosen)[1]
+    assert pickle.dumps(fresh) == pickle.dumps(again)
+
+
+def test_what_cannot_have_been_applied_is_refused(cartpole, bee_columns):
+    seen = np.zeros((3, 4))
+    _, states = cartpole.predict(seen)
+    for applied, message in [
+        ([0, 1], "applied: 2 actions for 3 observations"),
+        (0, "applied = 0: must be an action for each of 3"),
+        ([0, 1, 2], r"applied\[2\] = 2: must be a whole number in \[0, 1\]"),
+        ([0, 0.5, 1], r"applied\[1\] = 0.5: must be a whole number"),
+    ]:
+        with pytest.raises(waggle.Error, match=message):
+            cartpole.predict(seen, states, applied=applied)
+    with pytest.raises(waggle.Error, match="applied: no action was chosen before this one"):
+        cartpole.predict(seen[0], None, applied=0)
+    with pytest.raises(waggle.Error, match="the state is of 3 copies, the observations are of 1"):
+        cartpole.predict(seen[0], states, applied=0)
+    older = type(states).__new__(type(states))
+    older.__setstate__(states.__getstate__()[:3])
+    assert len(cartpole.predict(seen, pickle.loads(pickle.dumps(older)))[1]) == 3
+    with pytest.raises(waggle.Error, match="applied: the state was kept by an older waggle"):
+        cartpole.predict(seen, older, applied=[0, 0, 0])
+    controller = bee(bee_columns)
+    _, state = controller.predict(np.zeros((2, 0)), reward=np.ones(2))
+    for applied, message in [
+        ([[0.0], [np.nan]], "copy 1: applied: action 0 is nan"),
+        ([[0.0], [1e200]], "copy 1: applied: action 0 is 1e"),
+        ([[0.0], [0.0, 1.0]], r"applied\[1\]: an action of shape \(2,\) .* must be .* \(1,\)"),
+        ([[0.0], ["x"]], r"applied\[1\]: an action of shape"),
+    ]:
+        with pytest.raises(waggle.Error, match=message):
+            controller.predict(np.zeros((2, 0)), state, reward=np.ones(2), applied=applied)
+
+
 def test_an_episode_starts_from_nothing(cartpole):
     state = None
     for k in range(10):

@@ -299,7 +299,17 @@ def test_sums_are_small():
     rng = np.random.default_rng(0)
     log = [("reward", rng.normal(size=300)), ("action", rng.uniform(-1, 1, 300))]
     options = {"units": 996, "members": 1, "ridge": 1e-3, "ridge_scale": "relative"}
-    begun = _core.begin_plan(log, "log", {}, "direct", options, 0, ["log"], False, None)
+    begun = _core.begin_plan(
+        log,
+        name="log",
+        reading={},
+        preset="direct",
+        options=options,
+        seed=0,
+        parts=["log"],
+        continued=False,
+        overlap=None,
+    )
     measure = _core.measure_part(begun, log, "log", 0)
     plan = _core.Plan.parse(_core.finish_plan(begun, [measure], ["log"], False))
     assert 8 * 996**2 < len(plan.sum(b"", 0, log, "log", 0)) < 9e6  # of n = 999 features

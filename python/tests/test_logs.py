@@ -108,6 +108,9 @@ def test_actions_that_are_words(tmp_path):
         assert action in ("off", "on")
         actions, _ = controller.predict(np.zeros((3, 1)))
         assert set(actions) <= {"off", "on"}
+        assert len(controller.predict({"heat": 0.5}, state, reward=0.0, applied="off")[1]) == 1
+        with pytest.raises(waggle.Error, match="applied = 'of': must be one of off, on"):
+            controller.predict({"heat": 0.5}, state, reward=0.0, applied="of")
         assert controller.summary["fit"] == controllers[0].summary["fit"]
 
 
@@ -172,6 +175,7 @@ def test_episodes_and_bounds():
     assert other.predict(np.zeros(1))[0].shape == (1,)
     result = controller.evaluate_log(columns)
     assert result.rows == 120
+    assert result.lowest_value < result.highest_value
     assert set(result.worth) >= {"unknown", "episodic", "support", "level"}
     assert "rows judged" in repr(result)
 
@@ -191,6 +195,7 @@ def test_episodes_and_bounds():
         ({}, {"bounds": 3}, "bounds = 3: must be a pair"),
         ({}, {"kind": "other"}, "action_kind = 'other'"),
         ({}, {"observe": ["x"]}, "no column 'x'"),
+        ({}, {"gamma": "0,5"}, '^gamma = "0,5": must be a number'),
     ],
 )
 def test_bad_tables_are_refused(bee_columns, change, options, message):
@@ -364,6 +369,11 @@ def test_settings_are_searched_if_asked(bee_columns):
     assert 0 <= tuning["taken"] < 3
     again = learnt(tune={"seconds": None, "trials": 3})
     assert again.to_bytes() == controller.to_bytes()
+    # What was taken is what is learnt with: where the log is narrow for what was given, pessimism.
+    held_back = learnt(preset="direct", tune={"seconds": None, "trials": 2})
+    assert held_back.tuning["trials"][1]["settings"] == "--pessimism 4"
+    assert held_back.tuning["taken"] == 1
+    assert held_back.summary["options"]["pessimism"] == 4.0
     # What is given is not searched, wherever it stands.
     dials = " ".join(trial["settings"] for trial in tuning["trials"])
     assert "--units" not in dials

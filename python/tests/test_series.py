@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -97,6 +99,44 @@ def test_forecaster():
         forecaster.run(5)
     with pytest.raises(waggle.Error, match="no option 'unts'"):
         waggle.Forecaster(options={"unts": 5}).fit(waves(99))
+
+
+def test_a_spectral_radius_that_is_none_is_none():
+    pytest.importorskip("sklearn")
+
+    def options(**given):
+        model = waggle.Forecaster(units=10, **given).fit(waves(200)).model_
+        return model.summary()["options"]["reservoir"]
+
+    assert options()["spectral_radius"] == 0.9
+    assert options(spectral_radius=None)["spectral_radius"] is None
+    norm = options(spectral_radius=None, options={"operator_norm": 0.5})
+    assert (norm["spectral_radius"], norm["operator_norm"]) == (None, 0.5)
+    assert options(spectral_radius=0.0)["spectral_radius"] == 0.0
+
+
+def test_ctrl_c_ends_a_fit_soon():
+    from waggle import _core
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _core.Supervised.fit(
+                np.sin(np.arange(100_000.0)).reshape(-1, 1),
+                np.cos(np.arange(100_000.0)).reshape(-1, 1),
+                [100_000],
+                {"units": 1000, "spectral_radius": None},
+                0,
+            )
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 5.0
 
 
 def test_regressor_remembers():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,12 @@ class Controller:
         self._act = _spaces.action_maker(self._action)
         self._act_all = _spaces.batch_action_maker(self._action)
         self._made = self._maker()
+        self._width = 1 if self._action["kind"] == "discrete" else _spaces.size_of(self._action)
+        self._done = (
+            _spaces.action_reader(self._action)
+            if self._labels is None
+            else _spaces.label_reader(self._labels)
+        )
 
     def _maker(self) -> Callable[[Any], Any]:
         """A function that makes an action of what the library decided."""
@@ -91,13 +97,19 @@ class Controller:
         deterministic: bool = True,
         *,
         reward: Any = None,
+        applied: Any = None,
     ) -> tuple[Any, State]:
         """The best action, and what is remembered for the next call.
 
         As stable-baselines3 has it: `observation` is one, or a batch of several systems side by
         side; `state` is what the last call returned, None at first; `episode_start` says which of
-        them begin an episode. What came of an action need not be told: the controller remembers
-        what it did. `deterministic` makes no difference: it always does what it thinks best.
+        them begin an episode. `deterministic` makes no difference: it always does what it thinks
+        best.
+
+        `applied` is what was done instead of the last action, if something else was: an operator
+        decided otherwise, an actuator could not follow. What is not told was done as chosen. Of a
+        batch there is one for each, None for those that were done as chosen; where an episode starts
+        it counts for nothing.
 
         `reward` is what the last action has earned, for controllers that see it (those learnt from
         tables, unless told otherwise); where an episode starts it counts as 0.
@@ -107,7 +119,7 @@ class Controller:
         """
         shape = self._shape
         if type(observation) is np.ndarray and observation.dtype in _REAL:
-            if observation.shape == shape and not self._sees_reward:
+            if observation.shape == shape and not self._sees_reward and applied is None:
                 action, after = self._model.decide(observation, 0.0, state, episode_start)
                 return self._made(action), after
             rows, single = self._rows(observation)
@@ -119,7 +131,10 @@ class Controller:
         rewards = None
         if self._sees_reward:
             rewards = self._rewards(reward, len(rows), state, starts)
-        actions, after = self._model.predict(rows, rewards, state, starts)
+        done = None if applied is None else self._applied(applied, len(rows), single, state)
+        actions, after = self._model.predict(
+            rows, rewards=rewards, state=state, starts=starts, applied=done
+        )
         if self._labels is not None:
             chosen = [self._labels[int(i)] for i in actions[:, 0]]
             return (chosen[0] if single else np.asarray(chosen)), after
@@ -156,6 +171,23 @@ class Controller:
             rewards = np.where(starts, 0.0, rewards)
         return np.zeros(copies) if state is None else rewards
 
+    def _applied(self, applied: Any, copies: int, single: bool, state: State | None) -> np.ndarray:
+        """What was done, as rows of numbers; of those that are None, what was chosen."""
+        actions = [applied] if single else applied
+        if isinstance(actions, str) or not isinstance(actions, (Sequence, np.ndarray)):
+            raise Error(
+                f"applied = {applied!r}: must be an action for each of {copies} observations"
+            )
+        if len(actions) != copies:
+            raise Error(f"applied: {len(actions)} actions for {copies} observations")
+        done = _core.chosen(state) if isinstance(state, State) else None
+        if done is None or len(done) != copies:  # which is refused, as is no state at all
+            done = np.zeros((copies, self._width))
+        for i, action in enumerate(actions):
+            if action is not None:
+                done[i] = self._done(action, "applied" if single else f"applied[{i}]")
+        return done
+
     # Judging.
 
     def evaluate(
@@ -179,7 +211,12 @@ class Controller:
         given = {"episodes": episodes, "discount": discount, "max_steps": max_steps}
         with bar(progress) as tell:
             result = _core.evaluate_env(
-                self._model, adapter, adapter.spec(self._sees_reward), given, seed, tell
+                self._model,
+                adapter,
+                spec=adapter.spec(self._sees_reward),
+                options=given,
+                seed=seed,
+                progress=tell,
             )
         result["lengths"] = np.asarray(result["lengths"], dtype=np.int64)
         return Evaluation(**result)
@@ -210,7 +247,12 @@ class Controller:
         }
         with bar(progress) as tell:
             result = _core.evaluate_log(
-                self._model, log.data, log.name, reading, check_seed(seed), tell
+                self._model,
+                log.data,
+                name=log.name,
+                reading=reading,
+                seed=check_seed(seed),
+                progress=tell,
             )
         return LogEvaluation(**result)
 

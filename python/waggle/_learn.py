@@ -29,22 +29,11 @@ def _own_memory(reservoir: Any, options: dict[str, Any]) -> tuple[Any, int]:
     return reservoir, units
 
 
-def _search(tune: Any, options: dict[str, Any], preset: str) -> dict[str, Any] | None:
-    """How to search for settings, or None: not at all. What was given is not searched."""
+def _search(tune: Any) -> dict[str, Any] | None:
+    """How to search for settings, or None: not at all."""
     if tune is None or tune is False:
         return None
-    how = {} if tune is True else dict(tune) if isinstance(tune, dict) else {"seconds": tune}
-    given = set(options)
-    for value in options.values():
-        if isinstance(value, dict):
-            given |= set(value)
-    kind_given = any(name.startswith("predictive_") for name in given)
-    if preset != "predictive" or "choose" in given or kind_given:
-        given.add("predictive")
-    fixed = how.get("fixed", [])
-    if isinstance(fixed, (list, tuple)):  # anything else is refused by name
-        how["fixed"] = [*fixed, *(name for name in _core.tunable_settings() if name in given)]
-    return how
+    return {} if tune is True else dict(tune) if isinstance(tune, dict) else {"seconds": tune}
 
 
 @documented("Options:", _core.learn_options("predictive"))
@@ -85,7 +74,14 @@ def learn(
     adapter = adapt(env, seed)
     with bar(progress) as tell:
         model = _core.learn_env(
-            adapter, adapter.spec(bool(reward_input)), preset, options, seed, tell, step, units
+            adapter,
+            spec=adapter.spec(bool(reward_input)),
+            preset=preset,
+            options=options,
+            seed=seed,
+            progress=tell,
+            step=step,
+            units=units,
         )
     model.interface = json.dumps(adapter.interface(), separators=(",", ":"))
     return Controller(model)
@@ -173,15 +169,15 @@ def learn_log(
     with bar(progress) as tell:
         model = _core.learn_log(
             log.data,
-            log.name,
-            log.reading,
-            preset,
-            options,
-            check_seed(seed),
-            _search(tune, options, preset),
-            tell,
-            step,
-            units,
+            name=log.name,
+            reading=log.reading,
+            preset=preset,
+            options=options,
+            seed=check_seed(seed),
+            tune=_search(tune),
+            progress=tell,
+            step=step,
+            units=units,
         )
     if log.interface:
         model.interface = json.dumps(log.interface, separators=(",", ":"))

@@ -48,6 +48,9 @@ class LogEvaluation:
     mean_reward: float
     bellman_error: float
     greedy_bellman_error: float
+    lowest_value: float
+    """Of the value over the rows judged."""
+    highest_value: float
     slope: float
     intercept: float
     correlation: float

@@ -58,9 +58,9 @@ class _Readout(BaseEstimator):
             "leak": self.leak,
             "input_scaling": self.input_scaling,
             "activation": self.activation,
+            "spectral_radius": self.spectral_radius,  # None: as drawn, not the library's own
             "ridge": self.ridge,
             "washout": washout,
-            **({"spectral_radius": self.spectral_radius} if self.spectral_radius else {}),
             **(self.options or {}),
         }
         self.model_ = _core.Supervised.fit(inputs, targets, ends, given, self.seed)

@@ -7,6 +7,7 @@ observations of that space when it is loaded where Gymnasium is not installed.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -272,6 +273,48 @@ def action_maker(space: dict[str, Any]) -> Callable[[np.ndarray], Any]:
     shape = tuple(space["shape"])
     dtype = np.dtype(space["dtype"])
     return lambda numbers: numbers.astype(dtype).reshape(shape)
+
+
+def action_reader(space: dict[str, Any]) -> Callable[[Any, str], np.ndarray]:
+    """A function that makes the numbers of one from an action of the space, which messages name."""
+    if space["kind"] == "discrete":
+        start, end = space["start"], space["start"] + space["n"]
+
+        def read_choice(value: Any, name: str) -> np.ndarray:
+            try:
+                choice = operator.index(value)
+            except TypeError:
+                choice = end
+            if isinstance(value, (bool, np.bool_)) or not start <= choice < end:
+                raise Error(f"{name} = {value!r}: must be a whole number in [{start}, {end - 1}]")
+            return np.array([choice - start], dtype=np.float64)
+
+        return read_choice
+    shape = tuple(space["shape"])
+
+    def read_box(value: Any, name: str) -> np.ndarray:
+        numbers = np.asarray(value)
+        if numbers.shape != shape or numbers.dtype.kind not in "fiu":
+            raise Error(
+                f"{name}: an action of shape {numbers.shape} and {numbers.dtype}, must be of "
+                f"numbers and {shape}"
+            )
+        return numbers.astype(np.float64).ravel()
+
+    return read_box
+
+
+def label_reader(labels: list[Any]) -> Callable[[Any, str], np.ndarray]:
+    """The same where choices are called by labels."""
+
+    def read_label(value: Any, name: str) -> np.ndarray:
+        if np.ndim(value) == 0:
+            for i, label in enumerate(labels):
+                if value == label:
+                    return np.array([i], dtype=np.float64)
+        raise Error(f"{name} = {value!r}: must be one of {', '.join(map(str, labels))}")
+
+    return read_label
 
 
 def batch_action_maker(space: dict[str, Any]) -> Callable[[np.ndarray], np.ndarray]:

@@ -39,13 +39,10 @@ __all__ = ["Run", "learn", "sweep"]
 # What workers do. Each is a function of its arguments alone, so that it may be done twice.
 
 
-def _begin(parts: list[Part], reading, preset, options, seed, names, continued, overlap) -> str:
+def _begin(parts: list[Part], asked: dict[str, Any]) -> str:
     """A plan without measures, of the columns as these parts have them."""
     if not parts[0].is_table:
-        return _core.begin_plan(
-            [part.path for part in parts],
-            "", reading, preset, options, seed, names, continued, overlap,
-        )  # fmt: skip
+        return _core.begin_plan([part.path for part in parts], name="", **asked)
     import pyarrow
 
     from waggle._logs import _columns
@@ -58,20 +55,19 @@ def _begin(parts: list[Part], reading, preset, options, seed, names, continued, 
                 f"{', '.join(table.schema.names)}; must be {', '.join(tables[0].schema.names)}"
             )
     table = pyarrow.concat_tables(tables, promote_options="permissive")
-    rest = (reading, preset, options, seed, names, continued, overlap)
     try:
-        return _core.begin_plan(_columns(table), parts[0].name, *rest)
+        return _core.begin_plan(_columns(table), name=parts[0].name, **asked)
     except Error:
         for part, alone in zip(parts, tables, strict=True):
             try:
-                _core.begin_plan(_columns(alone), part.name, *rest)
+                _core.begin_plan(_columns(alone), name=part.name, **asked)
             except Error as error:
                 if ", row " in str(error):  # a cell of this part, by its own row
                     raise
         raise
 
 
-def _choose(plan: str, parts: list[Part], preset, options, seed, where) -> str:
+def _choose(plan: str, parts: list[Part], asked: dict[str, Any], where: Any) -> str:
     """The plan with what its first rows tell; those of the first parts, as many as it takes."""
     reading = json.loads(plan)["reading"]
     rows = 0
@@ -86,7 +82,8 @@ def _choose(plan: str, parts: list[Part], preset, options, seed, where) -> str:
             rows += len(each.data[0][1])
             if rows >= _core.first_rows():
                 break
-    return _core.choose_for_plan(plan, loaded, preset, options, seed)
+    learner = {name: asked[name] for name in ("preset", "options", "seed")}
+    return _core.choose_for_plan(plan, loaded, **learner)
 
 
 def _measure(plan: str, part: Part, where: Any) -> tuple[str, str]:
@@ -339,10 +336,16 @@ def learn(
     size = 1 if cluster is None else cluster.count()
     made = kept.read("plan.json")
     if made is None:
-        made = _plan(
-            workers, parts, names, where, corrupt,
-            (reading, preset, options, seed), continued, overlap,
-        ).encode()  # fmt: skip
+        asked = {
+            "reading": reading,
+            "preset": preset,
+            "options": options,
+            "seed": seed,
+            "parts": names,
+            "continued": continued,
+            "overlap": overlap,
+        }
+        made = _plan(workers, parts, where, corrupt, asked).encode()
         kept.write("plan.json", made)
     return _solve(workers, size, made.decode(), dict(zip(names, parts, strict=True)), where, kept)
 
@@ -352,14 +355,14 @@ def _here(function: Any, calls: dict[Any, tuple]) -> Iterable[tuple[Any, Any]]:
         yield key, function(*arguments)
 
 
-def _plan(workers, parts, names, where, corrupt, asked, continued, overlap) -> str:
+def _plan(workers, parts, where, corrupt, asked) -> str:
     # What columns and choices there are, these tell; how large the numbers are, all do.
     sample = parts[:: -(-len(parts) // 16)]
     faults: list[str] = []
     begun = None
     while begun is None:
         try:
-            ((_, begun),) = workers(_begin, {0: (sample, *asked, names, continued, overlap)})
+            ((_, begun),) = workers(_begin, {0: (sample, asked)})
         except Error as error:
             # One that cannot be read may be among those that were looked at.
             if corrupt == "refuse" or len(parts) == 1:
@@ -370,7 +373,7 @@ def _plan(workers, parts, names, where, corrupt, asked, continued, overlap) -> s
             faults.append(str(error))
             parts = sample = readable
     if json.loads(begun)["fit"].get("predictive") is not None:
-        ((_, begun),) = workers(_choose, {0: (begun, parts, *asked[1:], where)})
+        ((_, begun),) = workers(_choose, {0: (begun, parts, asked, where)})
     calls = {i: (begun, part, where) for i, part in enumerate(parts)}
     measured: dict[int, str] = {}
     for i, (measure, fault) in workers(_measure, calls):

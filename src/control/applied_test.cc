@@ -45,12 +45,13 @@ struct Setting {
   std::shared_ptr<const EchoStateNetwork> network() const {
     return std::make_shared<EchoStateNetwork>(reservoir, layout().size());
   }
-  GreedyPolicy policy(double sign = 1.0) const {
+  Controller controller(double sign = 1.0) const {
     const auto net = network();
     VectorXd weights(net->units());
     for (Index i = 0; i < weights.size(); ++i) weights[i] = sign * std::sin(3.0 * (1.0 + i));
-    return GreedyPolicy({net, layout(), space, weights, greedy});
+    return {net, layout(), space, weights, greedy};
   }
+  GreedyPolicy policy(double sign = 1.0) const { return GreedyPolicy(controller(sign)); }
 };
 
 std::vector<Setting> settings() {
@@ -191,6 +192,128 @@ TEST(Applied, ADecisionThatFailedDoesNotStandInItsWay) {
   other.applied(VectorXd::Constant(1, 1e99));
   EXPECT_EQ(policy.state(), other.state());
   EXPECT_EQ(policy.value(), other.value());
+}
+
+/// Copies of a controller, and policies that meet the same alone.
+struct Copies {
+  GreedyGroup group;
+  std::vector<GreedyPolicy> alone;
+  std::vector<Percept> percepts;
+  std::vector<Draws> draws;
+  MatrixXd actions;
+
+  Copies(const Controller& controller, Index count)
+      : group(controller, MatrixXd::Zero(controller.reservoir->units(), count)),
+        percepts(static_cast<std::size_t>(count)),
+        draws(percepts.size(), draws_at(0)),
+        actions(MatrixXd::Zero(controller.actions.size(), count)) {
+    for (Index i = 0; i < count; ++i) alone.emplace_back(controller);
+  }
+  void act(Index k, const std::vector<Index>& copies) {
+    for (const Index i : copies) {
+      const auto at = static_cast<std::size_t>(i);
+      percepts[at] = percept_at(k + 7 * i);
+      draws[at] = draws_at(k);
+    }
+    group.act(percepts, copies, draws, actions);
+    for (const Index i : copies) {
+      const auto at = static_cast<std::size_t>(i);
+      VectorXd action(actions.rows());
+      Draws own = draws_at(k);
+      alone[at].act(percepts[at], own, action);
+    }
+  }
+  void applied(Index copy, const VectorXd& action) {
+    group.applied(copy, action);
+    alone[static_cast<std::size_t>(copy)].applied(action);
+  }
+  double apart(Index copy) const {
+    return (group.states().col(copy) - alone[static_cast<std::size_t>(copy)].state()).norm();
+  }
+};
+
+TEST(Applied, AGroupOfOneIsThePolicyBitForBit) {
+  for (Setting setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    Controller controller = setting.controller();
+    if (!setting.space.is_discrete()) controller.limits.max_change = {0.02};
+    Copies one(controller, 1);
+    for (Index k = 0; k < 30; ++k) {
+      one.act(k, {0});
+      ASSERT_EQ(one.apart(0), 0.0) << "step " << k;
+      const VectorXd chosen = one.group.states().col(0);
+      if (k % 3 != 0) {
+        one.applied(0, VectorXd::Zero(one.actions.rows()));  // only the last word counts
+        one.applied(0, instead_of(one.actions.col(0), setting.space, k));
+        EXPECT_NE(VectorXd(one.group.states().col(0)), chosen);
+      } else {
+        one.applied(0, one.actions.col(0));
+        ASSERT_EQ(VectorXd(one.group.states().col(0)), chosen) << "step " << k;
+        one.applied(0, instead_of(one.actions.col(0), setting.space, k));
+        one.applied(0, one.actions.col(0));  // after all
+        ASSERT_EQ(VectorXd(one.group.states().col(0)), chosen) << "step " << k;
+      }
+      ASSERT_EQ(one.apart(0), 0.0) << "step " << k;
+    }
+  }
+}
+
+TEST(Applied, EveryCopyIsToldItsOwn) {
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    Copies three(setting.controller(), 3);
+    for (Index k = 0; k < 20; ++k) {
+      three.act(k, {0, 1, 2});
+      for (Index i = 0; i < 3; ++i) EXPECT_LT(three.apart(i), 1e-10) << "copy " << i;
+      const MatrixXd chosen = three.group.states();
+      three.applied(2, instead_of(three.actions.col(2), setting.space, k));
+      three.applied(0, instead_of(three.actions.col(0), setting.space, k + 1));
+      three.applied(1, three.actions.col(1));
+      EXPECT_EQ(VectorXd(three.group.states().col(1)), VectorXd(chosen.col(1)));
+      EXPECT_NE(VectorXd(three.group.states().col(2)), VectorXd(chosen.col(2)));
+      for (Index i = 0; i < 3; ++i) EXPECT_LT(three.apart(i), 1e-10) << "copy " << i;
+    }
+    // The others may have acted since.
+    const VectorXd really = instead_of(three.actions.col(1), setting.space, 1);
+    three.act(20, {0});
+    three.applied(1, really);
+    EXPECT_LT(three.apart(1), 1e-10);
+    three.applied(0, instead_of(three.actions.col(0), setting.space, 1));
+    EXPECT_LT(three.apart(0), 1e-10);
+    three.group.begin_episode(1);
+    expect_error([&] { three.group.applied(1, really); }, "applied", "episode");
+  }
+}
+
+TEST(Applied, AGroupThatGoesOnCanBeTold) {
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.title);
+    Controller controller = setting.controller();
+    controller.limits.hold = 3;
+    if (!setting.space.is_discrete()) controller.limits.max_change = {0.02};
+    Copies copies(controller, 1);
+    for (Index k = 0; k < 20; ++k) {
+      const LastStep last{copies.group.states().col(0), percept_at(k), {}};
+      copies.act(k, {0});
+      ASSERT_EQ(copies.apart(0), 0.0) << "step " << k;
+      GreedyGroup other(controller, copies.group.states());
+      other.resume(0, {last.state, last.percept, copies.actions.col(0)}, k + 1);
+      const VectorXd really = instead_of(copies.actions.col(0), setting.space, k);
+      copies.applied(0, really);
+      other.applied(0, really);
+      ASSERT_EQ(other.states(), copies.group.states()) << "step " << k;
+      copies.group = std::move(other);
+    }
+    GreedyGroup other(controller, copies.group.states());
+    expect_error([&] { other.applied(0, copies.actions.col(0)); }, "applied", "episode");
+    const auto refused = [&](const LastStep& last, const char* what) {
+      expect_error([&] { other.resume(0, last, 1); }, what);
+    };
+    const VectorXd action = copies.actions.col(0);
+    refused({VectorXd::Zero(3), percept_at(0), action}, "size 3");
+    refused({copies.group.states().col(0), {}, action}, "observation");
+    refused({copies.group.states().col(0), percept_at(0), VectorXd::Zero(5)}, "size 5");
+  }
 }
 
 TEST(Applied, OptimismMeetsTheFeaturesThatCame) {

@@ -137,18 +137,38 @@ void GreedyGroup::set_states(MatrixXd states) {
   actuators_.assign(static_cast<std::size_t>(states_.cols()),
                     Actuator(search_->controller().limits, search_->space()));
   explored_.assign(static_cast<std::size_t>(states_.cols()), false);
+  taken_.resize(static_cast<std::size_t>(states_.cols()));
+  for (Taken& taken : taken_) taken.any = false;
+}
+
+void GreedyGroup::resume(Index copy, const LastStep& last, Index steps) {
+  require(last.state.size() == states_.rows() && last.state.allFinite(),
+          "greedy policies: the state before the last step, of size {}, must be finite and of the "
+          "reservoir's size {}",
+          last.state.size(), states_.rows());
+  require_percept(search_->layout(), last.percept);
+  require_applied(search_->space(), last.action, true);
+  resume(copy, last.action, steps);
+  taken_[static_cast<std::size_t>(copy)] = {.any = true, .column = -1, .step = last};
+}
+
+/// What search_ has prepared is to be of something else.
+void GreedyGroup::let_go() {
+  for (Taken& taken : taken_) taken.column = -1;
 }
 
 void GreedyGroup::begin_episode(Index copy) {
   states_.col(copy).setZero();
   held_[static_cast<std::size_t>(copy)].reset();
   actuators_[static_cast<std::size_t>(copy)].reset();
+  taken_[static_cast<std::size_t>(copy)].any = false;
 }
 
 void GreedyGroup::act(std::span<const Percept> percepts, std::span<const Index> copies,
                       std::span<Draws> draws, Ref<MatrixXd> actions) {
   const Index count = std::ssize(copies);
   if (count == 0) return;
+  let_go();
   before_.resize(states_.rows(), count);
   next_.resize(states_.rows(), count);
   observations_.resize(search_->layout().observation_size, count);
@@ -183,11 +203,39 @@ void GreedyGroup::act(std::span<const Percept> percepts, std::span<const Index> 
     }
     search_->apply(action, next_.col(j));
   }
+  together_ = count > 1;
   for (Index j = 0; j < count; ++j) {
     const Index copy = copies[static_cast<std::size_t>(j)];
+    const auto i = static_cast<std::size_t>(copy);
     states_.col(copy) = next_.col(j);
-    actuators_[static_cast<std::size_t>(copy)].take(actions.col(copy));
+    actuators_[i].take(actions.col(copy));
+    taken_[i].any = true;
+    taken_[i].column = j;
+    taken_[i].step.state = before_.col(j);
+    taken_[i].step.percept = percepts[i];
+    taken_[i].step.action = actions.col(copy);
   }
+}
+
+void GreedyGroup::applied(Index copy, const Ref<const VectorXd>& action) {
+  Taken& taken = taken_[static_cast<std::size_t>(copy)];
+  require_applied(search_->space(), action, taken.any);
+  if (action == taken.step.action) return;
+  if (taken.column < 0) {
+    let_go();
+    together_ = false;
+    search_->prepare(taken.step.state, taken.step.percept.reward, taken.step.percept.observation);
+    taken.column = 0;
+  } else if (together_) {
+    search_->select(taken.column);
+  }
+  if (next_.cols() == 0) next_.resize(states_.rows(), 1);
+  search_->apply(action, next_.col(0));
+  require(is_usable(search_->value_of(next_.col(0))),
+          "applied: action {} makes the reservoir's state overflow", action[0]);
+  states_.col(copy) = next_.col(0);
+  taken.step.action = action;
+  actuators_[static_cast<std::size_t>(copy)].correct(action);
 }
 
 void OptimismOptions::validate() const {

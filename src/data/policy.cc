@@ -98,6 +98,10 @@ void SeparatePolicies::act(std::span<const Percept> percepts, std::span<const In
   }
 }
 
+void SeparatePolicies::applied(Index copy, const Ref<const VectorXd>& action) {
+  policies_[static_cast<std::size_t>(copy)]->applied(action);
+}
+
 void SeparatePolicies::end_episode(Index copy, const Percept& percept) {
   policies_[static_cast<std::size_t>(copy)]->end_episode(percept);
 }

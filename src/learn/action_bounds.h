@@ -8,8 +8,11 @@
 
 namespace waggle {
 
-/// The space with its open sides closed: at ±limit, or, without one, where the actions that were
-/// taken ended. Throws Error if those are all the same.
+/// The space with its open sides closed at ±limit, to try actions of before any was taken. Throws
+/// Error, naming the action, if there is no limit where one is needed, or it leaves nothing.
+ActionSpace bounded_by(const ActionSpace& space, std::optional<double> limit);
+/// The same; without a limit, closed where the actions that were taken ended. Throws Error if those
+/// are all the same.
 ActionSpace bounded_by(const ActionSpace& space, const ChannelRanges& ranges,
                        std::optional<double> limit);
 

@@ -169,9 +169,15 @@ class LimitedGroup final : public PolicyGroup {
     for (const Index copy : copies) {
       Actuator& actuator = actuators_[static_cast<std::size_t>(copy)];
       if (!actuator.limited()) continue;
+      wanted_ = actions.col(copy);
       actuator.reach().clamp(actions.col(copy));
       actuator.take(actions.col(copy));
+      if (actions.col(copy) != wanted_) policies_.applied(copy, actions.col(copy));
     }
+  }
+  void applied(Index copy, const Eigen::Ref<const VectorXd>& action) override {
+    policies_.applied(copy, action);
+    actuators_[static_cast<std::size_t>(copy)].correct(action);
   }
   void end_episode(Index copy, const Percept& percept) override {
     policies_.end_episode(copy, percept);
@@ -181,6 +187,7 @@ class LimitedGroup final : public PolicyGroup {
  private:
   PolicyGroup& policies_;
   std::vector<Actuator> actuators_;
+  VectorXd wanted_;
 };
 
 class FromOne final : public Collector {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -205,6 +206,38 @@ TEST(LimitedLearning, SoDoCopiesSideBySide) {
     SeparatePolicies initial(std::move(each));
     expect_within(learn(simulation, initial, options).experience, limits);
   }
+}
+
+TEST(LimitedLearning, PoliciesOfCopiesAreToldWhatTheActuatorsDid) {
+  class Told final : public Policy {
+   public:
+    explicit Told(int& told) : told_(told) {}
+    void act(const Percept& percept, Draws& draws, Eigen::Ref<VectorXd> action) override {
+      uniform_.act(percept, draws, action);
+      wanted_ = action;
+    }
+    void applied(const Eigen::Ref<const VectorXd>& action) override {
+      EXPECT_NE(VectorXd(action), wanted_);
+      ++told_;
+    }
+
+   private:
+    UniformPolicy uniform_{Level().spec().actions};
+    VectorXd wanted_;
+    int& told_;
+  };
+  LearnOptions options;
+  options.fit = direct_fit();
+  options.fit.limits = {.hold = 3};
+  options.collect = {.steps = 240, .rounds = 1};
+  Copies copies(several<Level>(2), 1, true);
+  GroupSimulation simulation(copies, 1);
+  int told = 0;
+  std::vector<std::unique_ptr<Policy>> each;
+  for (int i = 0; i < 2; ++i) each.push_back(std::make_unique<Told>(told));
+  SeparatePolicies initial(std::move(each));
+  const Learnt learnt = learn(simulation, initial, options);
+  EXPECT_NEAR(told, 2.0 / 3.0 * static_cast<double>(learnt.experience.steps()), 10.0);
 }
 
 TEST(LimitedLearning, RefusesLimitsThatDoNotSuitBeforeAnyWork) {

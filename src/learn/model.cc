@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <waggle/model.h>
+#include <waggle/predictive.h>
 
 #include "core/check.h"
 #include "core/magnitude.h"
@@ -160,6 +161,18 @@ double Model::novelty(const Ref<const VectorXd>& x) const {
   Eigen::MatrixXd phi(fitted_size(), 1);
   write_fitted(x, phi);
   return usual->novelty(phi.col(0));
+}
+
+VectorXd Model::foreseen(const Ref<const VectorXd>& x) const {
+  const PredictiveNetwork* network = controller.predictive();
+  require(network != nullptr, "foreseen: the controller has no predictive states");
+  VectorXd seen = network->foreseen(x);
+  if (!scaling) return seen;
+  for (Index i = 0; i < seen.size(); ++i) {
+    const Index channel = network->memory().seen_channel(i);
+    seen[i] = scaling->mean[channel] + scaling->spread[channel] * seen[i];
+  }
+  return seen;
 }
 
 void Model::write_fitted(const Ref<const VectorXd>& x, Ref<Eigen::MatrixXd> features) const {

@@ -87,6 +87,13 @@ LearnOptions iterated_noisy() {
 
 SupervisedOptions forecasting() { return {}; }
 
+ReservoirOptions plain_reservoir() {
+  ReservoirOptions options;
+  options.direct_inputs = false;
+  options.slowest_leak = std::nullopt;
+  return options;
+}
+
 const std::vector<Preset>& all() {
   static const std::vector<Preset> presets = [] {
     std::vector<Preset> list;

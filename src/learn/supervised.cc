@@ -157,7 +157,8 @@ MatrixXd after_washout(const Ref<const MatrixXd>& columns, const std::vector<Ind
 
 Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
                       const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
-                      const std::vector<Index>& ends, const SupervisedOptions& options) {
+                      const std::vector<Index>& ends, const SupervisedOptions& options,
+                      const ProgressCallback& progress) {
   require(reservoir != nullptr, "fit_supervised: there is no reservoir");
   options.validate();
   require(inputs.rows() == reservoir->inputs(), "inputs have {} channels, the reservoir takes {}",
@@ -185,6 +186,12 @@ Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
                    .state = VectorXd::Zero(reservoir->units()),
                    .lowest_input = inputs.rowwise().minCoeff(),
                    .highest_input = inputs.rowwise().maxCoeff()};
+  const auto tell = [&](Index done) {
+    const Progress now{.what = "rows",
+                       .done = static_cast<double>(done),
+                       .total = static_cast<double>(inputs.cols())};
+    if (progress && !progress(now)) throw Stopped();
+  };
   LeastSquares equations(reservoir->features(), targets.rows());
   Index begin = 0;
   for (const Index end : ends) {
@@ -205,6 +212,7 @@ Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
           const Index skip = std::clamp<Index>(options.washout - first, 0, features.cols());
           const Index count = features.cols() - skip;
           equations.add(features.rightCols(count), scaled.middleCols(begin + first + skip, count));
+          tell(begin + first + features.cols());
         });
     begin = end;
   }
@@ -222,17 +230,18 @@ Supervised fit_series(const std::shared_ptr<const ReservoirSystem>& reservoir,
 
 Supervised fit_supervised(const std::shared_ptr<const ReservoirSystem>& reservoir,
                           const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
-                          const SupervisedOptions& options) {
-  return fit_series(reservoir, inputs, targets, {inputs.cols()}, options);
+                          const SupervisedOptions& options, const ProgressCallback& progress) {
+  return fit_series(reservoir, inputs, targets, {inputs.cols()}, options, progress);
 }
 
 Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
-                          const SupervisedOptions& options) {
-  return fit_supervised(inputs, targets, {inputs.cols()}, options);
+                          const SupervisedOptions& options, const ProgressCallback& progress) {
+  return fit_supervised(inputs, targets, {inputs.cols()}, options, progress);
 }
 
 Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const MatrixXd>& targets,
-                          const std::vector<Index>& ends, const SupervisedOptions& options) {
+                          const std::vector<Index>& ends, const SupervisedOptions& options,
+                          const ProgressCallback& progress) {
   options.validate();
   require(inputs.rows() >= 1 && inputs.cols() >= 1, "fit_supervised: there is no input");
   require_finite_steps("input", inputs);
@@ -250,7 +259,7 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
   return fit_series(std::make_shared<EchoStateNetwork>(
                         EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members)
                             .with_input_scaling(scaling)),
-                    inputs, targets, ends, drawn);
+                    inputs, targets, ends, drawn, progress);
 }
 
 MatrixXd predict(const Supervised& model, const Ref<const MatrixXd>& inputs, VectorXd& state) {

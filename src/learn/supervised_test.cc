@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
@@ -292,6 +293,27 @@ TEST(SupervisedSeries, SeveralAreFittedAsIfEachWereAlone) {
         fit_supervised(z, targets, {200, 500}, options);
       },
       "washout = 300", "0 of 500");
+}
+
+TEST(SupervisedSeries, TheFitIsToldOfAndCanBeEnded) {
+  const MatrixXd z = noise(1, 1000, 8);
+  SupervisedOptions options = presets::forecasting();
+  options.reservoir.units = 10;
+  std::vector<double> done;
+  const auto tell = [&](const Progress& now) {
+    EXPECT_EQ(now.total, 1000.0);
+    done.push_back(now.done);
+    return done.size() < 4;
+  };
+  EXPECT_THROW(fit_supervised(z, z, {300, 1000}, options, tell), Stopped);
+  EXPECT_EQ(done, (std::vector<double>{256.0, 300.0, 556.0, 812.0}));
+  done.clear();
+  const auto listen = [&](const Progress& now) {
+    done.push_back(now.done);
+    return true;
+  };
+  EXPECT_EQ(fit_supervised(z, z, options, listen).weights, fit_supervised(z, z, options).weights);
+  EXPECT_EQ(done.back(), 1000.0);
 }
 
 }  // namespace

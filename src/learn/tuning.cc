@@ -294,6 +294,20 @@ const std::vector<std::string>& tunable_settings() {
   return names;
 }
 
+void TuneOptions::fix_given(const std::vector<std::string>& given, bool preset_given) {
+  const auto decides = [](const std::string& option, const std::string& setting) {
+    // Those of predictive states are others' names as well: that they are given at all counts.
+    const bool of_kind = option.starts_with("predictive.") || option == "choose";
+    return of_kind ? setting == "predictive" : option.substr(option.rfind('.') + 1) == setting;
+  };
+  for (const std::string& setting : tunable_settings()) {
+    const bool decided = std::any_of(given.begin(), given.end(), [&](const std::string& option) {
+      return decides(option, setting);
+    });
+    if (decided || (preset_given && setting == "predictive")) fixed.push_back(setting);
+  }
+}
+
 void TuneOptions::validate() const {
   if (seconds) {
     require(*seconds > 0.0 && std::isfinite(*seconds), "seconds = {}: must be positive and finite",
@@ -321,6 +335,13 @@ TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const Fi
                     const TuneOptions& tune, const ProgressCallback& progress) {
   TrajectoryChunks source(log);
   return tune_log(spec, source, options, tune, progress);
+}
+
+Learnt learn_tuned(const EnvironmentSpec& spec, TrajectorySource& log, const TuneResult& tuned,
+                   const LearnWith& with) {
+  Learnt learnt = learn_from_log(spec, log, tuned.options, with);
+  if (tuned.choice) learnt.choice = tuned.choice;
+  return learnt;
 }
 
 }  // namespace waggle

@@ -248,8 +248,30 @@ TEST(Tuning, ARangeOfTheRidgeIsThatOfTheValueOnTheMemory) {
   ASSERT_EQ(ranged.trials.size(), 1u);
   EXPECT_EQ(ranged.trials[0].failed, "");
   EXPECT_TRUE(ranged.options.predictive);
-  EXPECT_TRUE(
-      learn_from_log(problem.environment->spec(), log, ranged.options).controller.predictive());
+  TrajectoryChunks source(log);
+  const Learnt learnt = learn_tuned(problem.environment->spec(), source, ranged);
+  EXPECT_TRUE(learnt.controller.predictive());
+  ASSERT_TRUE(learnt.choice);
+  EXPECT_EQ(learnt.choice->predictive_unexplained, ranged.choice->predictive_unexplained);
+}
+
+TEST(Tuning, WhatWasGivenIsFixed) {
+  const auto fixed = [](const std::vector<std::string>& given, bool preset_given = false) {
+    TuneOptions options{.fixed = {"ridge"}};
+    options.fix_given(given, preset_given);
+    options.validate();
+    return std::vector<std::string>(options.fixed.begin() + 1, options.fixed.end());
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(fixed({}), Names{});
+  EXPECT_EQ(fixed({}, true), Names{"predictive"});
+  EXPECT_EQ(fixed({"members", "value", "value.discount", "value.trace"}), Names{});
+  EXPECT_EQ(fixed({"reservoir", "reservoir.units", "pessimism"}), (Names{"units", "pessimism"}));
+  // What predictive states have of the same name is not the setting.
+  EXPECT_EQ(fixed({"predictive", "predictive.units", "predictive.ridge"}), Names{"predictive"});
+  EXPECT_EQ(fixed({"predictive"}), Names{"predictive"});
+  EXPECT_EQ(fixed({"predictive.frames"}), Names{"predictive"});
+  EXPECT_EQ(fixed({"choose"}, true), Names{"predictive"});
 }
 
 TEST(Tuning, AnEmptyLogIsRefused) {

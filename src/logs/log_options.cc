@@ -90,7 +90,7 @@ LogOptions LogOptions::of(const Model& model) {
     options.upper.assign(1, infinity);
   }
   options.reward_must_vary = false;
-  options.minimum_rows = model.options.value.washout_rows() + 2;
+  options.minimum_rows = model.options.value.least_rows();
   return options;
 }
 

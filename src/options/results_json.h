@@ -1,6 +1,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,39 @@ inline nlohmann::ordered_json to_json(const PolicyWorth& worth) {
   json["learnt"] = to_json(worth.learnt);
   json["logged"] = to_json(worth.logged);
   json["difference"] = to_json(worth.difference);
+  return json;
+}
+
+/// All but the single rows. Numbers of an action that there are none of are empty lists.
+inline nlohmann::ordered_json to_json(const LogEvaluation& evaluation) {
+  const LogEvaluation& e = evaluation;
+  const auto list = [](const Eigen::VectorXd& vector) {
+    return std::vector<double>(vector.begin(), vector.end());
+  };
+  nlohmann::ordered_json json = {{"rows", e.rows},
+                                 {"episodes", e.episodes},
+                                 {"judged", e.judged},
+                                 {"mean_reward", e.mean_reward}};
+  if (e.worth) json["worth"] = to_json(*e.worth);
+  json.update({{"bellman_error", e.bellman_error},
+               {"greedy_bellman_error", e.greedy_bellman_error},
+               {"lowest_value", e.lowest_value},
+               {"highest_value", e.highest_value},
+               {"with_return", e.with_return},
+               {"slope", e.slope},
+               {"intercept", e.intercept},
+               {"correlation", e.correlation},
+               {"deciles", nlohmann::ordered_json::array()},
+               {"same_share", e.same_share},
+               {"action_difference", list(e.action_difference)},
+               {"action_deviation", list(e.action_deviation)},
+               {"warnings", e.warnings}});
+  for (const LogEvaluation::Decile& decile : e.deciles) {
+    json["deciles"].push_back({{"rows", decile.rows},
+                               {"value", decile.value},
+                               {"realised", decile.realised},
+                               {"deviation", decile.deviation}});
+  }
   return json;
 }
 

@@ -19,6 +19,7 @@
 #include "core/text.h"
 #include "learn/first_look.h"
 #include "logs/table.h"
+#include "options/results_json.h"
 #include "quick_fit.h"
 
 namespace waggle::playground {
@@ -139,18 +140,25 @@ json predictions_json(const PredictionQuality& quality) {
   return {{"horizons", quality.horizons}, {"names", quality.names}, {"explained", explained}};
 }
 
-json evaluation_json(const LogEvaluation& e) {
-  return {{"judged", e.judged},
-          {"meanReward", e.mean_reward},
-          {"bellmanError", e.bellman_error},
-          {"greedyBellmanError", e.greedy_bellman_error},
-          {"withReturn", e.with_return},
-          {"slope", e.slope},
-          {"intercept", e.intercept},
-          {"correlation", e.correlation},
-          {"sameShare", e.same_share},
-          {"difference", list(e.action_difference)},
-          {"deviation", list(e.action_deviation)}};
+/// As JavaScript calls its fields.
+json evaluation_json(const LogEvaluation& evaluation) {
+  json result;
+  const nlohmann::ordered_json all = to_json(evaluation);
+  for (const auto& [name, value] : all.items()) {
+    std::string own;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      const bool starts = i > 0 && name[i - 1] == '_';
+      if (starts) {
+        own += static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));
+      } else if (name[i] != '_') {
+        own += name[i];
+      }
+    }
+    result[own] = value;
+  }
+  result["difference"] = result["actionDifference"];
+  result["deviation"] = result["actionDeviation"];
+  return result;
 }
 
 }  // namespace
@@ -251,7 +259,7 @@ void LogSession::learn(const std::vector<Role>& roles, double discount, std::uin
   learnt_.reset();
   const FitOptions options = quick_fit(kUnits, discount, seed);
   options.validate();
-  Log log(file_, reading(roles, options.value.washout_rows() + 2));
+  Log log(file_, reading(roles, options.value.least_rows()));
   rows_in_file_ = log.rows();
   const Trajectory rows = first_rows(log, most_rows_);
   TrajectoryChunks chunks(rows, kChunkRows, log.cut_out());

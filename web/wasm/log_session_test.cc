@@ -114,7 +114,13 @@ TEST_F(LogSessionTest, LearnsWhatPaysAndSaysHowWell) {
   EXPECT_EQ(result["rowsInFile"], 600);
   EXPECT_EQ(result["choices"], (std::vector<std::string>{"left", "right"}));
   EXPECT_EQ(result["actions"], (std::vector<std::string>{"action"}));
-  EXPECT_NEAR(result["evaluation"]["sameShare"].get<double>(), 0.5, 0.1);
+  auto evaluation = result["evaluation"];
+  EXPECT_NEAR(evaluation["sameShare"].get<double>(), 0.5, 0.1);
+  for (const char* name : {"judged", "meanReward", "bellmanError", "greedyBellmanError",
+                           "withReturn", "slope", "intercept", "correlation", "lowestValue"}) {
+    EXPECT_TRUE(evaluation[name].is_number()) << name;
+  }
+  EXPECT_EQ(evaluation["difference"], evaluation["actionDifference"]);
   ASSERT_EQ(result["last"].size(), static_cast<std::size_t>(LogSession::kShownRows));
   EXPECT_EQ(result["last"][0].size(), 6U);
   EXPECT_TRUE(result["last"].back()[2].is_null());  // what follows the last row is not known

@@ -244,20 +244,7 @@ void SwingSession::foresee() {
 }
 
 void SwingSession::expected(const Eigen::Ref<const VectorXd>& state, VectorXd& seen) const {
-  const PredictiveNetwork& network = *learnt_->controller.predictive();
-  const HistoryMemory& memory = network.memory();
-  seen.setZero(memory.seen_size());
-  Index at = memory.size() + network.channels();
-  for (const PredictiveHead& head : network.heads()) {
-    // What is seen comes last in a predictive state.
-    seen += state.segment(at + head.size() - seen.size(), seen.size());
-    at += head.after();
-  }
-  seen /= static_cast<double>(network.heads().size());
-  for (Index i = 0; i < seen.size(); ++i) {
-    const Index channel = memory.seen_channel(i);
-    seen[i] = learnt_->scaling->mean[channel] + learnt_->scaling->spread[channel] * seen[i];
-  }
+  seen = learnt_->foreseen(state);
 }
 
 void SwingSession::set_world(const SwingWorld& world) {
