@@ -28,10 +28,10 @@ struct ConvergenceTask {
 
 template <typename Visitor>
 void describe(Visitor& v, ConvergenceTask& o) {
-  v("delay", o.delay);
-  v("features", o.features);
-  v("ridge", o.ridge);
-  v("steps", o.steps);
+  v("delay", o.delay, "steps that Procedure 1 remembers");
+  v("features", o.features, "random features while the steps grow");
+  v("ridge", o.ridge, "λ of all fits, relative");
+  v("steps", o.steps, "rows while the features grow");
 }
 
 namespace {

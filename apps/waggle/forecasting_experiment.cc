@@ -30,8 +30,8 @@ struct MemoryTask {
 
 template <typename Visitor>
 void describe(Visitor& v, MemoryTask& task) {
-  v("reservoir", task.reservoir);
-  v("probe", task.probe);
+  v("reservoir", task.reservoir, "how the network is drawn");
+  v("probe", task.probe, "how its memory is measured");
 }
 
 struct Tasks {
