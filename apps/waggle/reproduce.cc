@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -80,10 +81,19 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
   return static_cast<std::size_t>(first_missing - done.begin());
 }
 
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
-                                        const SeedProgress& progress) {
+void Results::push_back(ExperimentResult result) {
+  if (edit_ != nullptr) edit_(result);
+  const std::scoped_lock lock(mutex_);
+  results_.push_back(std::move(result));
+}
+
+std::vector<ExperimentResult> Results::so_far() const {
+  const std::scoped_lock lock(mutex_);
+  return results_;
+}
+
+void reproduce(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   options.validate();
-  Results results;
   try {
     for (const Experiment& experiment : experiments()) {
       if (!is_asked(experiment, options.experiment)) continue;
@@ -92,9 +102,8 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
       experiment.run(its, progress, results);
     }
   } catch (const Interrupted&) {
-    if (results.empty()) throw;
+    if (results.so_far().empty()) throw;
   }
-  return results;
 }
 
 }  // namespace waggle::app

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,23 @@ struct ReproduceOptions {
 /// Told how many runs of how many are done; called from several threads, one at a time.
 using SeedProgress = std::function<void(const std::string& what, int done, int total)>;
 
-/// Returns what there is if interrupted; throws Interrupted if that is nothing.
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
-                                        const SeedProgress& progress);
+/// What experiments have come to. They add their results one by one, so that an interruption loses
+/// none of them, and another thread may look at what there is so far.
+class Results {
+ public:
+  /// `edit`, if any, is done to every result that is added.
+  explicit Results(void (*edit)(ExperimentResult&) = nullptr) : edit_(edit) {}
+  void push_back(ExperimentResult result);
+  std::vector<ExperimentResult> so_far() const;
+
+ private:
+  void (*edit_)(ExperimentResult&);
+  mutable std::mutex mutex_;
+  std::vector<ExperimentResult> results_;
+};
+
+/// Ends early if interrupted; throws Interrupted if there is no result then.
+void reproduce(const ReproduceOptions& options, const SeedProgress& progress, Results& results);
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
 /// many of them, from the first on, were done: fewer if interrupted, in which case run may throw
@@ -44,8 +59,5 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
                           const SeedProgress& progress,
                           const std::function<void(int index, std::uint64_t seed)>& run);
-
-/// The experiments add their results one by one, so that an interruption loses none of them.
-using Results = std::vector<ExperimentResult>;
 
 }  // namespace waggle::app
