@@ -184,15 +184,20 @@ void reproduce_control(const ReproduceOptions& options, const SeedProgress& prog
       result.metrics = {{"score", row.title, row.published, reference, {}, true}};
       std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
       std::vector<ControlRecord> records(outcomes.size());
+      const auto result_of = [&](std::size_t done) {
+        ExperimentResult all = result;
+        collect_first(done, outcomes, all);
+        return all;
+      };
       const std::size_t done = for_each_seed(
           options, fmt::format("control, {}, {}", row.name, name), progress,
           [&](int i, std::uint64_t seed) {
             const auto place = static_cast<std::size_t>(i);
             outcomes[place] = run_seed(row, learner, file.evaluation_steps(), seed, records[place]);
-          });
+          },
+          result_of);
+      result = result_of(done);
       outcomes.resize(done);
-      result.seeds = static_cast<int>(done);
-      collect(outcomes, result);
       if (options.figures != Figures::none) {
         result.figures =
             control_figures(row.environment, row.options, outcomes, options.first_seed, records);

@@ -117,7 +117,7 @@ struct ExperimentCommand {
     };
     Results results(edit);
     const auto abandon = [&]() -> std::string {
-      const std::vector<ExperimentResult> some = results.so_far();
+      const std::vector<ExperimentResult> some = results.abandon();
       if (some.empty()) return kNothingSaved;
       show(some, table);
       return kSeedsDone;

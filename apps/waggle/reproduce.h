@@ -43,6 +43,9 @@ class Results {
   explicit Results(void (*edit)(ExperimentResult&) = nullptr) : edit_(edit) {}
   void push_back(ExperimentResult result);
   std::vector<ExperimentResult> so_far() const;
+  /// The same, with what the seeds come to that are done of those at work. From here on no other
+  /// one gets done, nor is a result added.
+  std::vector<ExperimentResult> abandon() const;
 
  private:
   void (*edit_)(ExperimentResult&);
@@ -55,9 +58,12 @@ void reproduce(const ReproduceOptions& options, const SeedProgress& progress, Re
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
 /// many of them, from the first on, were done: fewer if interrupted, in which case run may throw
-/// Interrupted to be left in the middle. Throws Interrupted if that is none.
-std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
-                          const SeedProgress& progress,
-                          const std::function<void(int index, std::uint64_t seed)>& run);
+/// Interrupted to be left in the middle. Throws Interrupted if that is none. `result`, if given, is
+/// what the first ones so far come to, should the rest be abandoned; it may be called from another
+/// thread while the rest is at work, and must leave theirs alone.
+std::size_t for_each_seed(
+    const ReproduceOptions& options, const std::string& what, const SeedProgress& progress,
+    const std::function<void(int index, std::uint64_t seed)>& run,
+    const std::function<ExperimentResult(std::size_t done)>& result = nullptr);
 
 }  // namespace waggle::app
