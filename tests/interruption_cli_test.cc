@@ -48,9 +48,9 @@ class InterruptionCli : public ProductCli {
   void expect_end(const std::string& arguments, const char* signal, const std::string& said,
                   const std::string& out = "/dev/null") const {
     const auto start = std::chrono::steady_clock::now();
-    const std::string timed = std::string("timeout --foreground --preserve-status -s ") + signal +
-                              " " + std::to_string(kWorks) + " " WAGGLE_COMMAND " " + arguments +
-                              " >" + out + " 2>" + path("err");
+    const std::string timed = std::string("timeout --foreground --preserve-status -k 20 -s ") +
+                              signal + " " + std::to_string(kWorks) + " " WAGGLE_COMMAND " " +
+                              arguments + " >" + out + " 2>" + path("err");
     const int status = std::system(timed.c_str());
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     EXPECT_EQ(WEXITSTATUS(status), 130) << arguments;
