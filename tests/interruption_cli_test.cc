@@ -115,6 +115,7 @@ TEST_F(InterruptionCli, ReachesWhoWaitsForAReader) {
   for (int k = 0; k < 5000; ++k) lines += "{\"nectar\": 1}\n";
   expect_end("act " + model + " <" + write("lines", lines), "TERM", "", pipe);
   expect_end("series lorenz --steps 20000", "INT", kNothing, pipe);
+  expect_end("simulate bee-world --steps 10000000 -o " + pipe, "TERM", kNothing);
 }
 
 TEST_F(InterruptionCli, ReachesAMergeThatWrites) {

@@ -33,7 +33,7 @@ using Eigen::Index;
 
 namespace {
 
-constexpr Index kChunk = 64;  // rows between two looks at whether to end
+constexpr Index kChunk = 16;  // rows between two looks at whether to end
 
 /// Policies that are no model files.
 const std::set<std::string> kNamedPolicies = {"initial", "optimal", "reference"};
@@ -219,7 +219,8 @@ void SimulateCommand::run() {
   Index done = 0;
   bool diverged = false;
   double sum = 0.0;
-  {
+  // In a thread of its own, for nobody may take what it writes.
+  run_interruptibly([&] {
     ProgressLine progress("simulate " + environment, "rows", static_cast<double>(steps));
     while (done < steps && !diverged && !interrupted()) {
       Rollout part = simulation.run(
@@ -232,8 +233,8 @@ void SimulateCommand::run() {
       writer.write(part.trajectory);
       progress.update(static_cast<double>(done));
     }
-  }
-  writer.finish();
+    writer.finish();
+  });
   if (diverged) {
     fmt::print(stderr,
                "waggle: the policy lost the system after {} of {} rows: the log ends there\n", done,
