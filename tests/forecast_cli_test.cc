@@ -126,6 +126,24 @@ TEST_F(ForecastCli, TrainingOnEverythingForecastsBeyondTheEnd) {
   EXPECT_EQ(lines(csv), 21);
 }
 
+TEST_F(ForecastCli, ARidgeAtTheEndOfItsRangeIsSaid) {
+  std::string noisy = "x\n";
+  unsigned state = 7;
+  for (int k = 0; k < 300; ++k) {
+    state = state * 1103515245u + 12345u;
+    noisy += std::to_string(std::sin(0.3 * k) + (state >> 16) % 1000 / 1000.0) + "\n";
+  }
+  const std::string forecast =
+      "forecast " + write("noisy.csv", noisy) + " --column x --units 20 --washout 20 ";
+  const auto fit = [&](const std::string& range) {
+    return json::parse(run(forecast + range + " --json").out)["fit"];
+  };
+  const json wide = fit("--smallest-ridge 1e-12 --largest-ridge 1e3");
+  EXPECT_FALSE(wide["ridge_at_end_of_range"]) << wide;
+  const json narrow = fit("--smallest-ridge 1e2 --largest-ridge 1e3");
+  EXPECT_TRUE(narrow["ridge_at_end_of_range"]) << narrow;
+}
+
 TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
   const std::string series = wave(300);
   const std::string forecast = "forecast " + series + " --column x ";

@@ -1,6 +1,5 @@
-/// What the command makes of a command line: help, numbers, lists, names, and the end by a signal.
+/// What the command makes of a command line: help, numbers, lists and names.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -141,6 +140,24 @@ TEST_F(UsageCli, MisspeltNamesGetTheNearest) {
                  "reservoir.unts: no such option; did you mean 'units'?");
 }
 
+TEST_F(UsageCli, WordsThatAreNoFilesGetTheNearestName) {
+  const std::string model = path("m.safetensors");
+  EXPECT_EQ(run("learn " + log() + " --reward r --action a --washout 2 --units 5 -o " + model).code,
+            0);
+  expect_refused("evaluate " + model + " bee-wrld", "bee-wrld", "; did you mean 'bee-world'?");
+  expect_refused("simulate bee-world --policy optiml -o " + path("x.csv"), "optiml",
+                 "; did you mean 'optimal'?");
+  expect_refused("act " + model + " --fallback hol", "hol", "; did you mean 'hold'?");
+  // A file that is there is what was meant.
+  const std::string here = "cd " + directory_.string() +
+                           " && touch hol && " WAGGLE_COMMAND
+                           " act m.safetensors --fallback hol 2>err";
+  EXPECT_EQ(WEXITSTATUS(std::system(here.c_str())), 2);
+  EXPECT_EQ(waggle::read(path("err")).find("did you mean"), std::string::npos);
+  const Outcome gone = run("evaluate " + model + " " + path("gone.csv"));
+  EXPECT_EQ(gone.err.find("did you mean"), std::string::npos) << gone.err;
+}
+
 TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
   const std::string out = " -o " + path("x.csv");
   const std::string huge = "99999999999999999999";
@@ -161,6 +178,10 @@ TEST_F(UsageCli, NumbersThatDoNotFitAreRefused) {
                  huge);
   expect_refused("learn " + log() + " --reward r --action a --members 3000000000 -o x",
                  "members = 3000000000");
+  for (const char* bounds : {"-1e999,1", "-1,1e999"}) {
+    expect_refused("learn " + log() + " --reward r --action a -o x --action-bounds=" + bounds,
+                   "--action-bounds: ", "1e999 does not fit");
+  }
   expect_refused("series lorenz --steps " + huge, "--steps");
   expect_refused("series lorenz --seed 99999999999999999999", "--seed");
   expect_refused("reproduce --first-seed 18446744073709551616", "--first-seed");
@@ -206,6 +227,8 @@ TEST_F(UsageCli, ALogTheDiskCannotHoldIsRefused) {
   EXPECT_FALSE(fs::exists(path("x.csv")));
   expect_parts(said_to_terminal("simulate bee-world --steps 50000 -o " + path("x.csv"), "xterm"),
                {"x.csv' will have about 2.0 MB"});
+  expect_parts(said_to_terminal("series narma10 --steps 30000 -o " + path("s.csv"), "xterm"),
+               {"s.csv' will have about 1.2 MB"});
   EXPECT_EQ(run("simulate bee-world --steps 50000 -o " + path("x.csv")).err, "");
   EXPECT_NEAR(static_cast<double>(fs::file_size(path("x.csv"))), 2.0e6, 0.1e6);
 }
@@ -263,6 +286,9 @@ TEST_F(UsageCli, ListsLeaveArgumentsAlone) {
                {"action-bounds = [-1.0, 1.0]"});
   expect_parts(said("--action a --reward r --choices off,on " + file),
                {"choices = [\"off\", \"on\"]"});
+  expect_parts(said("--action a --reward r --ignore o " + file), {"ignore = [\"o\"]"});
+  expect_parts(said("--action a --reward r --labelled o " + file), {"labelled = [\"o\"]"});
+  expect_refused("reproduce --problem tigr control", "no problem 'tigr'; did you mean 'tiger'?");
   // Lists in files are lists.
   const std::string config =
       write("c.toml", "action = [\"a\", \"b\"]\nreward = \"r\"\nlogs = [\"" + file + "\"]\n");
@@ -290,6 +316,8 @@ TEST_F(UsageCli, WhatTheMemoryCannotHoldIsRefusedBeforehand) {
     expect_parts(waggle::read(path("err")), parts);
   };
   expect_too_large("4000000", "diagnose --units 30000", {"30000 units", "there are 4.1 GB"});
+  expect_too_large("1000000", "series mackey-glass --steps 100000000 -o " + path("series.csv"),
+                   {"--steps 100000000: mackey-glass", "needs about 1.6 GB", "there are 1.02 GB"});
   expect_too_large("8000000", learn + "9000 --members 1", {"9005 features", "there are "});
   expect_too_large("5000000", "forecast " + log() + " --column r --washout 5 --units 9000",
                    {"9002 features", "there are 5.12 GB"});
@@ -321,28 +349,6 @@ TEST_F(UsageCli, ADumbTerminalGetsNoEscapeCodes) {
   EXPECT_NE(said_to_terminal(command, "xterm").find('\033'), std::string::npos);
   EXPECT_EQ(said_to_terminal(command, "dumb").find('\033'), std::string::npos);
   EXPECT_EQ(said_to_terminal(command, "").find('\033'), std::string::npos);
-}
-
-TEST_F(UsageCli, AnInterruptionDoesNotWaitForAFactorisation) {
-  const std::string file = log();
-  const std::string commands[] = {
-      "learn " + file + " --reward r --action a --washout 2 --units 3000 -o " + path("m"),
-      "forecast " + file + " --column r --washout 5 --units 3000 --out " + path("out")};
-  for (const std::string& command : commands) {
-    for (const char* signal : {"INT", "TERM"}) {
-      const auto start = std::chrono::steady_clock::now();
-      const std::string timed = std::string("timeout --foreground --preserve-status -s ") + signal +
-                                " 1 " WAGGLE_COMMAND " " + command + " >/dev/null 2>" + path("err");
-      const int status = std::system(timed.c_str());
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      EXPECT_EQ(WEXITSTATUS(status), 130) << command;
-      EXPECT_LT(taken.count(), 1.0 + 2.5) << command;
-      EXPECT_EQ(waggle::read(path("err")), "waggle: interrupted; there was nothing to save yet\n");
-      EXPECT_FALSE(fs::exists(path("m")));
-      EXPECT_FALSE(fs::exists(path("out/results.json")));
-      EXPECT_TRUE(is_clean());
-    }
-  }
 }
 
 }  // namespace

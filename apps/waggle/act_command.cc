@@ -23,6 +23,7 @@
 #include "core/check.h"
 #include "option_flags.h"
 #include "progress.h"
+#include "usage.h"
 
 namespace waggle::app {
 
@@ -75,23 +76,6 @@ class LineReader {
   std::size_t begin_ = 0, end_ = 0;
 };
 
-/// False if nobody is listening any more.
-bool write_line(std::string line) {
-  line += '\n';
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) return false;
-    if (written < 0) {
-      throw std::runtime_error(
-          fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
-    }
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// Throws Error unless the other model reads and does what this one does.
 void require_same_machine(const Model& model, const Model& other, const std::string& name) {
   const Misfit found = misfit(other, model.environment);
@@ -105,12 +89,21 @@ void require_same_machine(const Model& model, const Model& other, const std::str
           name, other.environment.reward_name);
 }
 
+/// A model, or nearly the name of a fallback.
+Model load_fallback(const std::string& name) {
+  try {
+    return load_model(name);
+  } catch (const Error& error) {
+    throw Error(error.what() + meant_name(name, {"hold", "zero"}));
+  }
+}
+
 /// What acts where the controller may not: a fallback by its name, or another model.
 std::unique_ptr<Policy> fallback_policy(const std::string& name, const Model& model) {
   if (name.empty()) return nullptr;
   const Fallback fallback = value_named<Fallback>(name).value_or(Fallback::none);
   if (fallback == Fallback::none) {
-    const Model other = load_model(name);
+    const Model other = load_fallback(name);
     require_same_machine(model, other, name);
     return std::make_unique<GreedyPolicy>(other.policy());
   }
@@ -217,7 +210,8 @@ struct ActCommand {
     bool too_long = false;
     while (lines.next(line, too_long)) {
       if (too_long) line = "(a line longer than 1 MiB)";
-      if (!write_line(format == "json" ? loop.answer_json(line) : loop.answer_csv(line))) return;
+      const std::string answer = format == "json" ? loop.answer_json(line) : loop.answer_csv(line);
+      if (!write_out(answer + "\n")) return;
       save_now_and_then(loop);
     }
   }

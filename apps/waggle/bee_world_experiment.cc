@@ -280,11 +280,13 @@ void reproduce_bee_world(const ReproduceOptions& options, const SeedProgress& pr
   const Problem problem;
   std::map<double, Exact> exact;  // by discount: learners share it
   for (const std::string& name : options.learners) {
-    const Flights flights = fly_all(options, "bee-world", problem, name, progress);
-    const double discount = flights.learner.fit.value.discount;
+    end_if_interrupted();
+    const double discount = problem.file.learner(name).fit.value.discount;
+    // Before the seeds: if it is abandoned, none is lost.
     if (!exact.contains(discount)) {
       exact.emplace(discount, solve_exactly(problem.world, discount));
     }
+    const Flights flights = fly_all(options, "bee-world", problem, name, progress);
     results.push_back(summarise(options, problem, flights, exact.at(discount), progress));
   }
 }

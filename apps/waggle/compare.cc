@@ -8,19 +8,18 @@
 
 namespace waggle::app {
 
-std::vector<ExperimentResult> compare(const ReproduceOptions& options,
-                                      const SeedProgress& progress) {
+void compare(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   ReproduceOptions all = options;
   all.learners = ExperimentFile(options.experiment).compared_learners();
   all.figures = Figures::learning_curve;
-  std::vector<ExperimentResult> results = reproduce(all, progress);
-  for (ExperimentResult& result : results) {
-    std::erase_if(result.figures, [](const Figure& figure) {  // that show no learning
-      return figure.name != "learning_curve" && figure.name != "runs" && figure.name != "practice";
-    });
-    result.among_learners = true;
-  }
-  return results;
+  reproduce(all, progress, results);
+}
+
+void show_learning(ExperimentResult& result) {
+  std::erase_if(result.figures, [](const Figure& figure) {
+    return figure.name != "learning_curve" && figure.name != "runs" && figure.name != "practice";
+  });
+  result.among_learners = true;
 }
 
 namespace {

@@ -42,17 +42,17 @@ struct Row {
 
 template <typename Visitor>
 void describe(Visitor& v, Row& row) {
-  v("name", row.name);
-  v("title", row.title);
-  v("environment", row.environment);
-  v("steps", row.steps);
-  v("unit", row.unit);
-  v("published", row.published);
-  v("published_steps", row.published_steps);
-  v("measured", row.measured);
-  v("measured_steps", row.measured_steps);
-  v("measured_seconds", row.measured_seconds);
-  v("recorded", row.recorded);
+  v("name", row.name, "of the problem, for --problem");
+  v("title", row.title, "of its row in the table");
+  v("environment", row.environment, "one of the built-in environments");
+  v("steps", row.steps, "of experience");
+  v("unit", row.unit, "what the score is reported in units of");
+  v("published", row.published, "score of recurrent PPO, as published");
+  v("published_steps", row.published_steps, "of experience that it took");
+  v("measured", row.measured, "its score as others measured it");
+  v("measured_steps", row.measured_steps, "of experience that it took there");
+  v("measured_seconds", row.measured_seconds, "of a CPU that it took there");
+  v("recorded", row.recorded, "the problem of web/recorded that is the same");
 }
 
 std::vector<Row> read_rows(const ExperimentFile& file) {
@@ -184,15 +184,20 @@ void reproduce_control(const ReproduceOptions& options, const SeedProgress& prog
       result.metrics = {{"score", row.title, row.published, reference, {}, true}};
       std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
       std::vector<ControlRecord> records(outcomes.size());
+      const auto result_of = [&](std::size_t done) {
+        ExperimentResult all = result;
+        collect_first(done, outcomes, all);
+        return all;
+      };
       const std::size_t done = for_each_seed(
           options, fmt::format("control, {}, {}", row.name, name), progress,
           [&](int i, std::uint64_t seed) {
             const auto place = static_cast<std::size_t>(i);
             outcomes[place] = run_seed(row, learner, file.evaluation_steps(), seed, records[place]);
-          });
+          },
+          result_of);
+      result = result_of(done);
       outcomes.resize(done);
-      result.seeds = static_cast<int>(done);
-      collect(outcomes, result);
       if (options.figures != Figures::none) {
         result.figures =
             control_figures(row.environment, row.options, outcomes, options.first_seed, records);

@@ -28,10 +28,10 @@ struct ConvergenceTask {
 
 template <typename Visitor>
 void describe(Visitor& v, ConvergenceTask& o) {
-  v("delay", o.delay);
-  v("features", o.features);
-  v("ridge", o.ridge);
-  v("steps", o.steps);
+  v("delay", o.delay, "steps that Procedure 1 remembers");
+  v("features", o.features, "random features while the steps grow");
+  v("ridge", o.ridge, "λ of all fits, relative");
+  v("steps", o.steps, "rows while the features grow");
 }
 
 namespace {
@@ -326,27 +326,40 @@ struct Theorem {
   std::function<Errors(std::uint64_t seed)> in_features;
 };
 
+/// What the first seeds met on it.
+Climbed first_of(const Climbed& climbed, std::size_t seeds) {
+  const auto begin = climbed.seeds.begin();
+  return {climbed.column,
+          climbed.symbol,
+          climbed.ladder,
+          {begin, begin + static_cast<std::ptrdiff_t>(seeds)}};
+}
+
 /// Runs both ladders of one theorem for every seed and writes them up.
-void climb(const ReproduceOptions& options, const SeedProgress& progress, const Theorem& theorem,
-           ExperimentResult& result) {
+ExperimentResult climb(const ReproduceOptions& options, const SeedProgress& progress,
+                       const Theorem& theorem, const ExperimentResult& start) {
   const std::vector<Errors> none(static_cast<std::size_t>(options.seeds));
-  Climbed steps{.column = "steps", .symbol = "ℓ", .ladder = kSteps, .seeds = none};
-  Climbed features{.column = "features", .symbol = "N", .ladder = theorem.features, .seeds = none};
-  const std::size_t done =
-      for_each_seed(options, result.experiment, progress, [&](int i, std::uint64_t seed) {
-        steps.seeds[static_cast<std::size_t>(i)] = theorem.in_steps(seed);
-        features.seeds[static_cast<std::size_t>(i)] = theorem.in_features(seed);
-      });
-  steps.seeds.resize(done);
-  features.seeds.resize(done);
-  result.seeds = static_cast<int>(done);
-  add_errors(steps, kTotal, result);
-  add_errors(steps, kEstimation, result);
-  add_errors(features, kTotal, result);
-  add_slope(steps, kEstimation, result);
-  add_slope(features, kTotal, result);
-  result.figures = {ladder_figure(theorem.name, steps, options.first_seed),
-                    ladder_figure(theorem.name, features, options.first_seed)};
+  Climbed all_steps{.column = "steps", .symbol = "ℓ", .ladder = kSteps, .seeds = none};
+  Climbed all_features{
+      .column = "features", .symbol = "N", .ladder = theorem.features, .seeds = none};
+  const auto result_of = [&](std::size_t done) {
+    ExperimentResult result = start;
+    const Climbed steps = first_of(all_steps, done), features = first_of(all_features, done);
+    result.seeds = static_cast<int>(done);
+    add_errors(steps, kTotal, result);
+    add_errors(steps, kEstimation, result);
+    add_errors(features, kTotal, result);
+    add_slope(steps, kEstimation, result);
+    add_slope(features, kTotal, result);
+    result.figures = {ladder_figure(theorem.name, steps, options.first_seed),
+                      ladder_figure(theorem.name, features, options.first_seed)};
+    return result;
+  };
+  const auto run = [&](int i, std::uint64_t seed) {
+    all_steps.seeds[static_cast<std::size_t>(i)] = theorem.in_steps(seed);
+    all_features.seeds[static_cast<std::size_t>(i)] = theorem.in_features(seed);
+  };
+  return result_of(for_each_seed(options, start.experiment, progress, run, result_of));
 }
 
 void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& progress,
@@ -363,14 +376,13 @@ void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& 
   ExperimentResult first = start_result(options, "convergence-theorem-1", "least squares");
   first.paper_column = "conjectured";
   first.options = {{"hidden_markov", to_json(process)}, {"task", to_json(task_1)}};
-  climb(options, progress,
-        {.name = "theorem_1",
-         .features = kFeatures1,
-         .in_steps = [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
-         .in_features =
-             [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); }},
-        first);
-  results.push_back(std::move(first));
+  const Theorem theorem_1{
+      .name = "theorem_1",
+      .features = kFeatures1,
+      .in_steps = [&](std::uint64_t seed) { return theorem_1_in_steps(task_1, process, seed); },
+      .in_features =
+          [&](std::uint64_t seed) { return theorem_1_in_features(task_1, process, seed); }};
+  results.push_back(climb(options, progress, theorem_1, first));
   if (interrupted()) return;
 
   ExperimentResult second = start_result(options, "convergence-theorem-2", "lstd");
@@ -380,18 +392,16 @@ void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& 
                     {"discount", market.discount},
                     {"task", to_json(task_2)}};
   const MarketReference reference(task_2, market, options.first_seed);
-  climb(
-      options, progress,
-      {.name = "theorem_2",
-       .features = kFeatures2,
-       .in_steps =
-           [&](std::uint64_t seed) { return theorem_2_in_steps(task_2, market, reference, seed); },
-       .in_features =
-           [&](std::uint64_t seed) {
-             return theorem_2_in_features(task_2, market, reference, seed);
-           }},
-      second);
-  results.push_back(std::move(second));
+  const Theorem theorem_2{
+      .name = "theorem_2",
+      .features = kFeatures2,
+      .in_steps =
+          [&](std::uint64_t seed) { return theorem_2_in_steps(task_2, market, reference, seed); },
+      .in_features =
+          [&](std::uint64_t seed) {
+            return theorem_2_in_features(task_2, market, reference, seed);
+          }};
+  results.push_back(climb(options, progress, theorem_2, second));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Index half_delay(const MemoryCapacity& memory) {
   return memory.capacity.rows();
 }
 
-std::string to_table(const Diagnosis& d) {
+std::string diagnosis_table(const Diagnosis& d) {
   const auto row = [](const std::string& label, const std::string& value, const std::string& note) {
     return fmt::format("  {:<36} {:>9}{}\n", label, value, note.empty() ? "" : "  " + note);
   };
@@ -77,7 +77,7 @@ std::string to_table(const Diagnosis& d) {
   return text;
 }
 
-ordered_json to_json(const Diagnosis& d) {
+ordered_json diagnosis_json(const Diagnosis& d) {
   ordered_json json;
   json["version"] = WAGGLE_VERSION;
   json["reservoir"] = app::to_json(d.options);
@@ -128,7 +128,7 @@ void DiagnoseCommand::run() {
   }
   heed_interrupts();
   const Diagnosis diagnosis = run_interruptibly([&] { return diagnose(options, inputs, probe); });
-  print(json ? to_json(diagnosis).dump(2) + "\n" : to_table(diagnosis));
+  print(json ? diagnosis_json(diagnosis).dump(2) + "\n" : diagnosis_table(diagnosis));
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void add_diagnose(CLI::App& app) {
       "diagnose", "Check a reservoir's echo state property and measure its memory");
   auto options = std::make_shared<DiagnoseCommand>();
   command->add_option("--inputs", options->inputs, "input channels")->capture_default_str();
-  command->add_option("--delays", options->memory.delays, "the longest; 0: twice the units")
+  command->add_option("--delays", options->memory.delays, help_of(&MemoryCapacityOptions::delays))
       ->capture_default_str();
   command->add_flag("--json", options->json, "print JSON, with the capacity of every delay");
   options->flags.add_reservoir(*command);

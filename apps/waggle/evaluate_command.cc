@@ -29,6 +29,7 @@
 #include "progress.h"
 #include "repeat_command.h"
 #include "results.h"
+#include "usage.h"
 
 namespace waggle::app {
 
@@ -176,7 +177,7 @@ void EvaluateCommand::by_steps(const Model& loaded, BuiltIn& built_in) const {
   const PolicyScore initial = score(*built_in.initial, RolloutOptions().divergence_limit);
   std::optional<BuiltIn::Optimum> optimum;
   if (built_in.optimum && !no_reference) {
-    optimum = built_in.optimum(loaded.options.value.discount);
+    optimum = run_interruptibly([&] { return built_in.optimum(loaded.options.value.discount); });
   }
 
   ordered_json result = head(built_in, runs);
@@ -240,8 +241,9 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
       return Log(targets, options);
     } catch (const Error& error) {
       // Of other faults its columns say nothing.
-      if (std::string_view(error.what()).find("there is no column") == std::string_view::npos)
-        throw;
+      if (std::string_view(error.what()).find("there is no column") == std::string_view::npos) {
+        throw Error(error.what() + meant_name(targets.front(), environment_names()));
+      }
       throw Error(fmt::format("the log must have the model's columns ({}): {}",
                               channel_list(loaded), error.what()));
     }

@@ -30,8 +30,8 @@ struct MemoryTask {
 
 template <typename Visitor>
 void describe(Visitor& v, MemoryTask& task) {
-  v("reservoir", task.reservoir);
-  v("probe", task.probe);
+  v("reservoir", task.reservoir, "how the network is drawn");
+  v("probe", task.probe, "how its memory is measured");
 }
 
 struct Tasks {
@@ -232,15 +232,16 @@ void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& 
   result.metrics = metrics(file);
 
   std::vector<SeedOutcome> outcomes(static_cast<std::size_t>(options.seeds));
-  const std::size_t done =
-      for_each_seed(options, "forecasting", progress, [&](int i, std::uint64_t seed) {
-        outcomes[static_cast<std::size_t>(i)] =
-            run_seed(tasks, seed, i == 0 ? &result.figures : nullptr);
-      });
-  outcomes.resize(done);
-  result.seeds = static_cast<int>(done);
-  collect(outcomes, result);
-  results.push_back(std::move(result));
+  const auto result_of = [&](std::size_t done) {
+    ExperimentResult all = result;
+    collect_first(done, outcomes, all);
+    return all;
+  };
+  const auto run = [&](int i, std::uint64_t seed) {
+    outcomes[static_cast<std::size_t>(i)] =
+        run_seed(tasks, seed, i == 0 ? &result.figures : nullptr);
+  };
+  results.push_back(result_of(for_each_seed(options, "forecasting", progress, run, result_of)));
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ struct LearnCommand {
   std::string repeat;  // the command line
 
   void run();
+  void tell(const Learnt& model, const std::optional<TuneResult>& tuned, Log& log);
   LogOptions log_options(const FitOptions& fit) const;
   ordered_json configuration(const FitOptions& options) const;
   std::optional<TuneOptions> tuning(const toml::table& given) const;
@@ -167,7 +168,7 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
     learnt.provenance.sources = named(logs);
     return learnt;
   };
-  const auto save_so_far = [&]() -> std::optional<std::string> {
+  const auto save_so_far = [&]() -> std::string {
     std::optional<Model> model = so_far.model();
     if (!model) return kNothingSaved;
     model->provenance.sources = named(logs);
@@ -226,15 +227,28 @@ ordered_json to_json(const Learnt& model, const std::filesystem::path& file,
   return result;
 }
 
-/// The model held against the log it was learnt from.
-std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed) {
-  constexpr Index kShown = 1000;  // rows
-  std::vector<Figure> figures;
+/// The error of each λ; no figure if there was no choice.
+std::vector<Figure> ridge_figure(const Model& model) {
   Figure path{"ridge_path", {"ridge", "error"}, {}};
   for (const RidgeCandidate& candidate : model.diagnostics.ridge_path) {
     path.rows.push_back({candidate.ridge, known_error(candidate)});
   }
-  if (!path.rows.empty()) figures.push_back(std::move(path));
+  return path.rows.empty() ? std::vector<Figure>() : std::vector<Figure>{std::move(path)};
+}
+
+/// What the model knows of its fit; the others could not be made.
+std::vector<Figure> figures_without_log(const Model& model) {
+  std::vector<Figure> figures = ridge_figure(model);
+  for (const char* name : {"value", "calibration"}) {
+    figures.push_back(missing_figure(name, "interrupted"));
+  }
+  return figures;
+}
+
+/// The model held against the log it was learnt from.
+std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed) {
+  constexpr Index kShown = 1000;  // rows
+  std::vector<Figure> figures = ridge_figure(model);
   Figure value{"value", {"row", "reward", "value"}, {}};
   ProgressLines lines("rows");
   try {
@@ -247,9 +261,7 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
     figures.push_back(std::move(value));
     figures.push_back(calibration_figure(evaluation));
   } catch (const Stopped&) {
-    for (const char* name : {"value", "calibration"}) {
-      figures.push_back(missing_figure(name, "interrupted"));
-    }
+    return figures_without_log(model);
   }
   return figures;
 }
@@ -288,24 +300,38 @@ void LearnCommand::run() {
   const Learnt model = learn_model(logs, log, options, tuned, out);
   save_model(out, model);
   print_notes(log, said);
+  tell(model, tuned, log);
+}
+
+/// Writes the results and prints what was learnt.
+void LearnCommand::tell(const Learnt& model, const std::optional<TuneResult>& tuned, Log& log) {
   ordered_json result = to_json(model, out, repeat);
   if (tuned) result["tuning"] = to_json(*tuned);
   result["log"]["notes"] = log.notes();
+  const auto tell_with = [&](const std::vector<Figure>& figures) {
+    if (!results.empty()) {
+      result["figures"] = write_figures(results, "", figures);
+      write_file(results / "results.json", to_text(result));
+    }
+    if (json) {
+      print(to_text(result));
+      return;
+    }
+    print(learnt_table(model) + (model.choice ? choice_line(*model.choice) : "") +
+          (tuned ? tuning_text(*tuned) : "") +
+          fmt::format("next: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n", out.string(),
+                      out.string()));
+  };
+  const auto without_log = [&] {
+    tell_with(figures_without_log(model));
+    return saved_text(out);
+  };
+  std::vector<Figure> figures;
   if (!results.empty()) {
-    result["figures"] = write_figures(results, "", figures_of(model, log, seed));
-    write_file(results / "results.json", to_text(result));
+    figures = run_interruptibly([&] { return figures_of(model, log, seed); }, without_log);
   }
-  if (interrupted()) {
-    fmt::print(stderr, "waggle: interrupted; {}\n", saved_text(out));
-  }
-  if (json) {
-    print(to_text(result));
-    return;
-  }
-  print(learnt_table(model) + (model.choice ? choice_line(*model.choice) : "") +
-        (tuned ? tuning_text(*tuned) : "") +
-        fmt::format("next: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n", out.string(),
-                    out.string()));
+  if (interrupted()) fmt::print(stderr, "waggle: interrupted; {}\n", saved_text(out));
+  tell_with(figures);
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -47,8 +46,9 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr int kDone = 0;
-constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
+
+constexpr const char* kSeedsDone = "these are the results of the seeds that were done";
 
 constexpr const char* kThreadsHelp =
     "how many threads to work on, 0: as many as the machine has. The results are the same";
@@ -98,9 +98,11 @@ struct ExperimentCommand {
   }
 
   using Table = std::string(const std::vector<ExperimentResult>&);
+  using Run = void(const ReproduceOptions&, const SeedProgress&, Results&);
 
-  template <typename Run>
-  void run(Run run_experiments, Table* common_table) const {
+  /// `edit` is done to every result.
+  void run(Run* run_experiments, Table* common_table,
+           void (*edit)(ExperimentResult&) = nullptr) const {
     const Experiment* experiment = find_experiment(options.experiment);
     Table* table = experiment != nullptr && experiment->table ? experiment->table : common_table;
     options.validate();
@@ -113,19 +115,21 @@ struct ExperimentCommand {
       shown = what;
       line->update(done);
     };
-    std::atomic<bool> some_done = false;
-    const auto watched = [&](const std::string& what, int done, int total) {
-      if (done > 0) some_done = true;
-      progress(what, done, total);
+    Results results(edit);
+    const auto abandon = [&]() -> std::string {
+      const std::vector<ExperimentResult> some = results.abandon();
+      if (some.empty()) return kNothingSaved;
+      show(some, table);
+      return kSeedsDone;
     };
-    const std::vector<ExperimentResult> results = run_interruptibly(
-        [&] { return run_experiments(options, watched); },
-        [&] { return some_done ? std::nullopt : std::optional<std::string>(kNothingSaved); });
+    run_interruptibly([&] { run_experiments(options, progress, results); }, abandon);
     line.reset();
-    if (interrupted()) {
-      fmt::print(stderr,
-                 "waggle: interrupted; these are the results of the seeds that were done\n");
-    }
+    if (interrupted()) fmt::print(stderr, "waggle: interrupted; {}\n", kSeedsDone);
+    show(results.so_far(), table);
+  }
+
+  /// Prints and writes what there is.
+  void show(const std::vector<ExperimentResult>& results, Table* table) const {
     ordered_json result = to_json(results, repeat);
     if (!out.empty()) write_results(out, results, result);
     print(json ? to_text(result) : table(results));
@@ -199,7 +203,7 @@ void add_compare(CLI::App& app, ExperimentCommand& shared) {
       throw Error(fmt::format("experiment '{}': must be one of {}", name, fmt::join(names, ", ")));
     }
     if (command->count("--seeds") > 0) shared.options.slow_seeds = shared.options.seeds;
-    shared.run(compare, to_comparison);
+    shared.run(compare, to_comparison, show_learning);
   });
 }
 

@@ -22,11 +22,13 @@ using Eigen::VectorXd;
 namespace {
 
 struct Problem {
-  std::string learner_name;
-  MarketMakerOptions environment;
-  reference::NoisyLinearPolicy initial_policy;
-  LearnOptions learner;
-  Index evaluation_steps;
+  ExperimentFile file{"market-maker"};
+  MarketMakerOptions environment = file.read<MarketMakerOptions>("environment");
+  reference::NoisyLinearPolicy initial_policy =
+      file.read<reference::NoisyLinearPolicy>("initial_policy");
+  Index evaluation_steps = file.evaluation_steps();
+  std::string learner_name = {};
+  LearnOptions learner = {};
 };
 
 /// One seed: learn from the initial policy, then trade greedily from there.
@@ -204,16 +206,15 @@ double average_cost(const Problem& problem, const Learnt& learnt, std::uint64_t 
                           : -rollout.trajectory.rewards().mean();
 }
 
-Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile& file,
-                           const Problem& problem, const Runs& runs, double optimum,
-                           const SeedProgress& progress) {
-  const std::string best = file.best_learner();
+Figure best_learning_curve(const ReproduceOptions& options, const Problem& problem,
+                           const Runs& runs, double optimum, const SeedProgress& progress) {
+  const std::string best = problem.file.best_learner();
   ReproduceOptions few = options;
   few.seeds = std::min(options.seeds, kFigureSeeds);
   Figure curve = missing_figure("learning_curve", "interrupted");
   try {
     Problem other = problem;
-    other.learner = file.learner(best);
+    other.learner = problem.file.learner(best);
     const std::string what =
         fmt::format("market-maker, {}, {}", name_of(problem.environment.timing), best);
     auto rounds =
@@ -226,10 +227,10 @@ Figure best_learning_curve(const ReproduceOptions& options, const ExperimentFile
   return curve;
 }
 
-Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& file,
-                      const Problem& problem, std::uint64_t seed, const SeedProgress& progress) {
+Figure path_of_ridges(const ReproduceOptions& options, const Problem& problem, std::uint64_t seed,
+                      const SeedProgress& progress) {
   Problem other = problem;
-  other.learner = file.learner(kPathLearner);
+  other.learner = problem.file.learner(kPathLearner);
   other.evaluation_steps = 1;
   return ridge_path_figure(trade(other, seed).learnt, options,
                            fmt::format("market-maker, {}", name_of(problem.environment.timing)),
@@ -237,12 +238,11 @@ Figure path_of_ridges(const ReproduceOptions& options, const ExperimentFile& fil
                            [&](const Learnt& at) { return average_cost(problem, at, seed); });
 }
 
-std::vector<Metric> metrics(const ExperimentFile& file, const Problem& problem,
-                            const reference::LinearControl& optimal) {
+std::vector<Metric> metrics(const Problem& problem, const reference::LinearControl& optimal) {
   const bool papers_timing = problem.environment.timing == RewardTiming::arrival;
   Metric cost{"average_cost",
               "average cost, learnt policy",
-              papers_timing ? file.paper("average_cost") : std::nullopt,
+              papers_timing ? problem.file.paper("average_cost") : std::nullopt,
               optimal.average_cost,
               {}};
   Metric spread{"inventory_variance",
@@ -268,9 +268,8 @@ std::vector<Figure> run_figures(const Run& run, const Exact& exact) {
           scatter_figure(run, exact.optimal), histogram_figure(run, exact.optimal)};
 }
 
-ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile& file,
-                           const Problem& problem, const Runs& runs, const Exact& exact,
-                           const SeedProgress& progress) {
+ExperimentResult summarise(const ReproduceOptions& options, const Problem& problem,
+                           const Runs& runs, const Exact& exact, const SeedProgress& progress) {
   ExperimentResult result = start_result(options, "market-maker", problem.learner_name);
   result.timing = name_of(problem.environment.timing);
   result.title += ", reward on " + *result.timing;
@@ -279,7 +278,7 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
                     {"learner", to_json(problem.learner)},
                     {"evaluation_steps", problem.evaluation_steps}};
   result.seeds = static_cast<int>(runs.outcomes.size());
-  result.metrics = metrics(file, problem, exact.optimal.control);
+  result.metrics = metrics(problem, exact.optimal.control);
   collect(runs.outcomes, result);
   result.facts = {{"exact_one_step_cost",
                    "  average cost of the exact one-step improvement",
@@ -298,27 +297,28 @@ ExperimentResult summarise(const ReproduceOptions& options, const ExperimentFile
   if (options.figures == Figures::all) {
     result.figure_seed = options.first_seed + median_outcome(runs.outcomes, 0);
     result.figures = run_figures(trade(problem, *result.figure_seed), exact);
-    result.figures.push_back(best_learning_curve(options, file, problem, runs, optimum, progress));
-    result.figures.push_back(path_of_ridges(options, file, problem, *result.figure_seed, progress));
+    result.figures.push_back(best_learning_curve(options, problem, runs, optimum, progress));
+    result.figures.push_back(path_of_ridges(options, problem, *result.figure_seed, progress));
   }
   return result;
 }
 
 void reproduce_market_maker(const ReproduceOptions& options, const SeedProgress& progress,
                             Results& results) {
-  const ExperimentFile file("market-maker");
   std::map<std::pair<RewardTiming, double>, Exact> exact;  // by discount: learners share it
+  Problem problem;
   for (const std::string& name : options.learners) {
-    Problem problem{name, file.read<MarketMakerOptions>("environment"),
-                    file.read<reference::NoisyLinearPolicy>("initial_policy"), file.learner(name),
-                    file.evaluation_steps()};
+    problem.learner_name = name;
+    problem.learner = problem.file.learner(name);
     for (const RewardTiming timing : {RewardTiming::arrival, RewardTiming::departure}) {
+      end_if_interrupted();
       problem.environment.timing = timing;
+      const std::pair key{timing, problem.learner.fit.value.discount};
+      // Before the seeds: if it is abandoned, none is lost.
+      if (!exact.contains(key)) exact.emplace(key, solve_exactly(problem, options.first_seed));
       const Runs runs =
           trade_all(options, fmt::format("market-maker, {}", name_of(timing)), problem, progress);
-      const std::pair key{timing, problem.learner.fit.value.discount};
-      if (!exact.contains(key)) exact.emplace(key, solve_exactly(problem, options.first_seed));
-      results.push_back(summarise(options, file, problem, runs, exact.at(key), progress));
+      results.push_back(summarise(options, problem, runs, exact.at(key), progress));
     }
   }
 }

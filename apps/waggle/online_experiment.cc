@@ -29,11 +29,11 @@ struct OnlineEvaluation {
 
 template <typename Visitor>
 void describe(Visitor& v, OnlineEvaluation& o) {
-  v("burn_in", o.burn_in);
-  v("washout", o.washout);
-  v("ridge", o.ridge);
-  v("cutoff", o.cutoff);
-  v("step_sizes", o.step_sizes);
+  v("burn_in", o.burn_in, "first rows, which set the scales and the first whitening");
+  v("washout", o.washout, "first rows that are read but not learnt from");
+  v("ridge", o.ridge, "λ of LSTD and of the recursive form, relative");
+  v("cutoff", o.cutoff, "directions with less than this share of the largest eigenvalue are cut");
+  v("step_sizes", o.step_sizes, "how they become smaller");
 }
 
 namespace {

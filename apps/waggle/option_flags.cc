@@ -2,13 +2,12 @@
 
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <limits>
 
 #include "core/text.h"
 #include "files/atomic_file.h"
 #include "options/settle.h"
+#include "progress.h"
 #include "usage.h"
 
 namespace waggle::app {
@@ -356,10 +355,9 @@ toml::table ConfigFile::apply() {
 }
 
 void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw std::runtime_error(
-        fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
-  }
+  if (write_out(text)) return;
+  end_if_interrupted();
+  throw std::runtime_error("cannot write to the standard output: nobody reads it");
 }
 
 void require_output(const std::filesystem::path& out,

@@ -166,7 +166,8 @@ class ConfigFile {
   std::vector<CLI::Option*> required_;
 };
 
-/// Prints to the standard output, or throws std::runtime_error if that cannot be.
+/// Prints to the standard output. Throws std::runtime_error if that cannot be, Interrupted if
+/// nobody takes it after an interruption.
 void print(const std::string& text);
 
 /// Makes sure that `out` can be written and is none of the files that are read, which it would

@@ -1,14 +1,18 @@
 #include "progress.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "files/atomic_file.h"
@@ -19,11 +23,13 @@ namespace {
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
-constexpr std::chrono::milliseconds kPatience(1000);  // with work that was asked to end
+constexpr std::chrono::milliseconds kPatience(1500);  // with work that was asked to end
 constexpr std::chrono::milliseconds kLook(50);        // how often to look whether it was
+constexpr std::chrono::milliseconds kStuck(400);      // nobody takes what is written
 
-std::mutex screen;        // held while the line is drawn
-bool line_shown = false;  // there is one on it
+std::mutex screen;         // held while the line is drawn
+bool line_shown = false;   // there is one on it
+bool lines_wanted = true;  // until work is abandoned, which would go on to draw them
 constexpr const char* kEraseLine = "\r\033[K";
 
 bool can_redraw() {
@@ -32,14 +38,27 @@ bool can_redraw() {
          std::strcmp(terminal, "dumb") != 0;
 }
 
-/// Ends the program without unwinding: another thread is still at work.
-[[noreturn]] void end_interrupted(const std::string& what_is_saved) {
-  discard_temporary_files();
-  screen.lock();  // and never unlocked: nothing may be drawn below the message
+/// From here on nothing is drawn below what is printed.
+void end_lines() {
+  const std::scoped_lock lock(screen);
+  lines_wanted = false;
   if (line_shown) std::fputs(kEraseLine, stderr);
-  fmt::print(stderr, "waggle: interrupted; {}\n", what_is_saved);
   std::fflush(stderr);
-  std::_Exit(kInterrupted);
+  line_shown = false;
+}
+
+/// Ends the program without unwinding: another thread is still at work.
+[[noreturn]] void end_at_once(int code, const std::string& what) {
+  discard_temporary_files();
+  fmt::print(stderr, "waggle: {}\n", what);
+  std::fflush(stderr);
+  std::_Exit(code);
+}
+
+/// How long ago the end was asked for, as far as it was noticed here.
+std::chrono::steady_clock::duration since_asked() {
+  static const auto noticed = std::chrono::steady_clock::now();
+  return std::chrono::steady_clock::now() - noticed;
 }
 
 extern "C" void ask_to_end(int /*signal*/) { asked_to_end = 1; }
@@ -78,6 +97,7 @@ ProgressLine::ProgressLine(std::string what, std::string unit, double total)
 ProgressLine::~ProgressLine() {
   if (!drawn_) return;
   const std::scoped_lock lock(screen);
+  if (!line_shown) return;
   std::fputs(kEraseLine, stderr);
   std::fflush(stderr);
   line_shown = false;
@@ -91,6 +111,7 @@ void ProgressLine::update(double done) {
   drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const std::scoped_lock lock(screen);
+  if (!lines_wanted) return;
   fmt::print(stderr, "{}{}", kEraseLine, progress_text(what_, unit_, done, total_, seconds));
   std::fflush(stderr);
   line_shown = true;
@@ -128,14 +149,43 @@ void end_if_interrupted() {
 
 void await_work(const std::function<bool(std::chrono::milliseconds)>& done,
                 const Abandon& abandon) {
-  std::chrono::milliseconds waited(0);  // since it was asked to end
   while (!done(kLook)) {
-    if (!interrupted()) continue;
-    waited += kLook;
-    if (waited < kPatience) continue;
-    const std::optional<std::string> said = abandon ? abandon() : kNothingSaved;
-    if (said) end_interrupted(*said);
+    if (!interrupted() || since_asked() < kPatience) continue;
+    end_lines();
+    try {
+      end_at_once(kInterrupted, "interrupted; " + (abandon ? abandon() : kNothingSaved));
+    } catch (const Interrupted&) {
+      end_at_once(kInterrupted, fmt::format("interrupted; {}", kNothingSaved));
+    } catch (const std::exception& error) {  // of saving: the disk may be full
+      end_at_once(kFailed, error.what());
+    }
   }
+}
+
+bool write_out(std::string_view text) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point taken = Clock::now();  // the last byte
+  while (!text.empty()) {
+    // A write that has to wait would not notice an interruption.
+    pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&output, 1, static_cast<int>(kLook.count())) <= 0) {
+      if (!interrupted() || since_asked() < kPatience) continue;
+      if (Clock::now() - taken > kStuck) return false;
+      continue;
+    }
+    // A pipe that has room has room for so much.
+    const std::size_t part = std::min<std::size_t>(text.size(), PIPE_BUF);
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), part);
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written < 0 && errno == EPIPE) return false;
+    if (written < 0) {
+      throw std::runtime_error(
+          fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+    taken = std::chrono::steady_clock::now();
+  }
+  return true;
 }
 
 }  // namespace waggle::app

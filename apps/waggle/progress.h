@@ -4,8 +4,8 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <waggle/progress.h>
@@ -67,13 +67,13 @@ ProgressCallback until_interrupted();
 /// Throws Interrupted if so: for work that is worth nothing unless it is finished.
 void end_if_interrupted();
 
-/// The exit code of a command that was interrupted.
+/// The exit codes of a command that was interrupted, and of one that failed while working.
 inline constexpr int kInterrupted = 130;
+inline constexpr int kFailed = 1;
 
-/// What is to be done about work that goes on although it was asked to end: nothing, which waits
-/// for it, or end the program, saying this after "waggle: interrupted; ". It may save something
-/// first.
-using Abandon = std::function<std::optional<std::string>()>;
+/// What there is to save of work that does not end although it was asked to; returns what to say of
+/// it, after "waggle: interrupted; ". The work goes on meanwhile.
+using Abandon = std::function<std::string()>;
 inline constexpr const char* kNothingSaved = "there was nothing to save yet";
 
 /// Waits for `done`, which is given a time to wait; see run_interruptibly().
@@ -82,9 +82,9 @@ void await_work(const std::function<bool(std::chrono::milliseconds)>& done, cons
 /// Does some work in a thread of its own, and returns or throws what it does.
 ///
 /// Work that looks at interrupted() ends by itself, with what there is to keep. If it has not ended
-/// a short while after it was asked to (it may be in the middle of a factorisation), `abandon` is
-/// asked, in this thread, again and again; without one, the program ends, with nothing saved. It
-/// then ends here and at once: files that were begun are removed, nothing is unwound.
+/// a short while after the interruption (it may be in the middle of a factorisation), `abandon` is
+/// called, in this thread; without one, there is nothing to save. The program then ends here and
+/// at once: files that were begun are removed, nothing is unwound.
 template <typename Work>
 auto run_interruptibly(Work work, const Abandon& abandon = nullptr) {
   auto result = std::async(std::launch::async, [&work, threads = available_threads()] {
@@ -98,5 +98,10 @@ auto run_interruptibly(Work work, const Abandon& abandon = nullptr) {
       abandon);
   return result.get();
 }
+
+/// Writes to the standard output. False if nobody listens any more, or if nobody has taken a byte
+/// for a short while after an interruption, as behind a pipe that is full. Throws
+/// std::runtime_error for what else may be wrong with it.
+bool write_out(std::string_view text);
 
 }  // namespace waggle::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,35 @@ constexpr int kMostSeeds = 100'000;
 bool is_asked(const Experiment& experiment, const std::string& name) {
   return experiment.name == name || (name == "all" && !experiment.apart);
 }
+
+/// The seeds at work.
+struct AtWork {
+  std::mutex mutex;
+  std::vector<char> done;
+  std::function<ExperimentResult(std::size_t)> result;
+
+  /// How many are done, from the first on.
+  std::size_t first_done() const {
+    return static_cast<std::size_t>(std::find(done.begin(), done.end(), 0) - done.begin());
+  }
+};
+AtWork at_work;
+
+/// For as long as it is there, these are at work.
+class Turn {
+ public:
+  Turn(std::size_t seeds, const std::function<ExperimentResult(std::size_t)>& result) {
+    const std::scoped_lock lock(at_work.mutex);
+    at_work.done.assign(seeds, 0);
+    at_work.result = result;
+  }
+  ~Turn() {
+    const std::scoped_lock lock(at_work.mutex);
+    at_work.result = nullptr;
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+};
 
 }  // namespace
 
@@ -59,10 +89,10 @@ void ReproduceOptions::validate() const {
 
 std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
                           const SeedProgress& progress,
-                          const std::function<void(int index, std::uint64_t seed)>& run) {
-  std::mutex mutex;
+                          const std::function<void(int index, std::uint64_t seed)>& run,
+                          const std::function<ExperimentResult(std::size_t done)>& result) {
   int count = 0;
-  std::vector<char> done(static_cast<std::size_t>(options.seeds));
+  const Turn turn(static_cast<std::size_t>(options.seeds), result);
   progress(what, 0, options.seeds);
   parallel_for(options.seeds, options.threads, [&](int i) {
     if (interrupted()) return;
@@ -71,19 +101,38 @@ std::size_t for_each_seed(const ReproduceOptions& options, const std::string& wh
     } catch (const Interrupted&) {
       return;
     }
-    const std::scoped_lock lock(mutex);
-    done[static_cast<std::size_t>(i)] = 1;
+    const std::scoped_lock lock(at_work.mutex);
+    at_work.done[static_cast<std::size_t>(i)] = 1;
     progress(what, ++count, options.seeds);
   });
-  const auto first_missing = std::find(done.begin(), done.end(), 0);
-  if (first_missing == done.begin()) throw Interrupted();
-  return static_cast<std::size_t>(first_missing - done.begin());
+  const std::size_t done = at_work.first_done();
+  if (done == 0) throw Interrupted();
+  return done;
 }
 
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
-                                        const SeedProgress& progress) {
+void Results::push_back(ExperimentResult result) {
+  if (edit_ != nullptr) edit_(result);
+  const std::scoped_lock lock(mutex_);
+  results_.push_back(std::move(result));
+}
+
+std::vector<ExperimentResult> Results::so_far() const {
+  const std::scoped_lock lock(mutex_);
+  return results_;
+}
+
+std::vector<ExperimentResult> Results::abandon() const {
+  at_work.mutex.lock();  // and never unlocked
+  std::vector<ExperimentResult> all = so_far();
+  if (at_work.result && at_work.first_done() > 0) {
+    all.push_back(at_work.result(at_work.first_done()));
+    if (edit_ != nullptr) edit_(all.back());
+  }
+  return all;
+}
+
+void reproduce(const ReproduceOptions& options, const SeedProgress& progress, Results& results) {
   options.validate();
-  Results results;
   try {
     for (const Experiment& experiment : experiments()) {
       if (!is_asked(experiment, options.experiment)) continue;
@@ -92,9 +141,8 @@ std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
       experiment.run(its, progress, results);
     }
   } catch (const Interrupted&) {
-    if (results.empty()) throw;
+    if (results.so_far().empty()) throw;
   }
-  return results;
 }
 
 }  // namespace waggle::app

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,18 +35,35 @@ struct ReproduceOptions {
 /// Told how many runs of how many are done; called from several threads, one at a time.
 using SeedProgress = std::function<void(const std::string& what, int done, int total)>;
 
-/// Returns what there is if interrupted; throws Interrupted if that is nothing.
-std::vector<ExperimentResult> reproduce(const ReproduceOptions& options,
-                                        const SeedProgress& progress);
+/// What experiments have come to. They add their results one by one, so that an interruption loses
+/// none of them, and another thread may look at what there is so far.
+class Results {
+ public:
+  /// `edit`, if any, is done to every result that is added.
+  explicit Results(void (*edit)(ExperimentResult&) = nullptr) : edit_(edit) {}
+  void push_back(ExperimentResult result);
+  std::vector<ExperimentResult> so_far() const;
+  /// The same, with what the seeds come to that are done of those at work. From here on no other
+  /// one gets done, nor is a result added.
+  std::vector<ExperimentResult> abandon() const;
+
+ private:
+  void (*edit_)(ExperimentResult&);
+  mutable std::mutex mutex_;
+  std::vector<ExperimentResult> results_;
+};
+
+/// Ends early if interrupted; throws Interrupted if there is no result then.
+void reproduce(const ReproduceOptions& options, const SeedProgress& progress, Results& results);
 
 /// Calls run(i, seed) for every seed, on the options' threads, and reports progress. Returns how
 /// many of them, from the first on, were done: fewer if interrupted, in which case run may throw
-/// Interrupted to be left in the middle. Throws Interrupted if that is none.
-std::size_t for_each_seed(const ReproduceOptions& options, const std::string& what,
-                          const SeedProgress& progress,
-                          const std::function<void(int index, std::uint64_t seed)>& run);
-
-/// The experiments add their results one by one, so that an interruption loses none of them.
-using Results = std::vector<ExperimentResult>;
+/// Interrupted to be left in the middle. Throws Interrupted if that is none. `result`, if given, is
+/// what the first ones so far come to, should the rest be abandoned; it may be called from another
+/// thread while the rest is at work, and must leave theirs alone.
+std::size_t for_each_seed(
+    const ReproduceOptions& options, const std::string& what, const SeedProgress& progress,
+    const std::function<void(int index, std::uint64_t seed)>& run,
+    const std::function<ExperimentResult(std::size_t done)>& result = nullptr);
 
 }  // namespace waggle::app

@@ -30,6 +30,12 @@ void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result)
   }
 }
 
+void collect_first(std::size_t count, const std::vector<SeedOutcome>& outcomes,
+                   ExperimentResult& result) {
+  collect({outcomes.begin(), outcomes.begin() + static_cast<std::ptrdiff_t>(count)}, result);
+  result.seeds = static_cast<int>(count);
+}
+
 std::size_t median_outcome(const std::vector<SeedOutcome>& outcomes, std::size_t metric) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {

@@ -94,6 +94,10 @@ std::size_t median_outcome(const std::vector<SeedOutcome>& outcomes, std::size_t
 /// Adds the outcomes, in the order of the seeds, to a result whose metrics are named already.
 void collect(const std::vector<SeedOutcome>& outcomes, ExperimentResult& result);
 
+/// The same of the first ones, which are then the result's seeds.
+void collect_first(std::size_t count, const std::vector<SeedOutcome>& outcomes,
+                   ExperimentResult& result);
+
 /// The q-quantile of unsorted values, interpolated linearly; values must not be empty.
 double quantile(std::vector<double> values, double q);
 

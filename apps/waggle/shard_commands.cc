@@ -126,7 +126,7 @@ void StatsCommand::run() const {
     bytes = fs::file_size(out);
   } else {
     heed_interrupts();
-    const std::string text = run_interruptibly([&] {
+    bytes = run_interruptibly([&] {
       ShardStatistics statistics(like, fit);
       for (std::size_t i = 0; i < files.size(); ++i) {
         end_if_interrupted();
@@ -142,10 +142,11 @@ void StatsCommand::run() const {
         ShardLog rows(like, files[i].string(), before);
         statistics.add(part, sum_part(like, fit, part, rows, rows.lead()));
       }
-      return statistics.serialise();
+      end_if_interrupted();
+      const std::string text = statistics.serialise();
+      write_file(out, text);
+      return text.size();
     });
-    bytes = text.size();
-    write_file(out, text);
   }
   if (json) {
     ordered_json result = start_json("stats", repeat);
@@ -170,12 +171,12 @@ struct MergeCommand {
   void run() const;
 };
 
-void MergeCommand::run() const {
-  const std::vector<fs::path> files = expand_patterns(parts);
-  require_output(out, files);
+/// The sums of all files.
+ShardStatistics merged(const std::vector<fs::path>& files) {
   // Looked at first, so that they can be added from left to right, which needs the least memory.
   std::vector<std::pair<Index, fs::path>> order;
   for (const fs::path& file : files) {
+    end_if_interrupted();
     const ShardStatistics statistics = load_statistics(file);
     require(!statistics.nodes().empty(), "{}: has no sums", in_quotes(file.string()));
     order.emplace_back(statistics.nodes().begin()->first, file);
@@ -184,6 +185,7 @@ void MergeCommand::run() const {
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::optional<ShardStatistics> all;
   for (const auto& [first, file] : order) {
+    end_if_interrupted();
     ShardStatistics statistics = load_statistics(file);
     try {
       if (all) {
@@ -195,23 +197,36 @@ void MergeCommand::run() const {
       throw Error(fmt::format("{}: {}", in_quotes(file.string()), error.what()));
     }
   }
-  const std::string bytes = all->serialise();
-  write_file(out, bytes);
-  const Index missing = all->missing();
+  return *std::move(all);
+}
+
+void MergeCommand::run() const {
+  const std::vector<fs::path> files = expand_patterns(parts);
+  require_output(out, files);
+  heed_interrupts();
+  std::size_t size = 0;  // of what is written
+  const ShardStatistics all = run_interruptibly([&] {
+    ShardStatistics sums = merged(files);
+    end_if_interrupted();
+    const std::string bytes = sums.serialise();
+    write_file(out, bytes);
+    size = bytes.size();
+    return sums;
+  });
+  const Index missing = all.missing();
   if (json) {
     ordered_json result = start_json("merge", repeat);
     result["file"] = out.filename().string();
-    result["parts"] = all->parts();
-    result["present"] = all->present();
+    result["parts"] = all.parts();
+    result["present"] = all.present();
     result["complete"] = missing < 0;
     if (missing >= 0) result["missing"] = missing;
-    result["bytes"] = bytes.size();
+    result["bytes"] = size;
     print(to_text(result));
     return;
   }
   print(fmt::format(
-      "{}: {} of {} parts, {}{}\n", out.string(), all->present(), all->parts(),
-      megabytes(bytes.size()),
+      "{}: {} of {} parts, {}{}\n", out.string(), all.present(), all.parts(), megabytes(size),
       missing < 0 ? "" : fmt::format("; the first that is missing is number {}", missing)));
 }
 

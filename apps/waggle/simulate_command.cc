@@ -9,13 +9,13 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <waggle/guard.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
+#include "announced_size.h"
 #include "core/check.h"
 #include "core/number_text.h"
 #include "core/text.h"
@@ -25,6 +25,7 @@
 #include "option_flags.h"
 #include "progress.h"
 #include "repeat_command.h"
+#include "usage.h"
 
 namespace waggle::app {
 
@@ -32,7 +33,7 @@ using Eigen::Index;
 
 namespace {
 
-constexpr Index kChunk = 64;  // rows between two looks at whether to end
+constexpr Index kChunk = 16;  // rows between two looks at whether to end
 
 /// Policies that are no model files.
 const std::set<std::string> kNamedPolicies = {"initial", "optimal", "reference"};
@@ -53,6 +54,15 @@ struct SimulateCommand {
   toml::table environment_options(Exploration& exploration, ActuatorLimits& limits,
                                   AdaptationOptions& learning);
 };
+
+/// A model file, or nearly the name of a policy.
+Model load_policy(const std::string& name) {
+  try {
+    return load_model(name);
+  } catch (const Error& error) {
+    throw Error(error.what() + meant_name(name, {kNamedPolicies.begin(), kNamedPolicies.end()}));
+  }
+}
 
 /// The policy of a model file, exploring as asked for.
 std::unique_ptr<Policy> learnt_policy(const Model& model, const BuiltIn& built_in,
@@ -107,29 +117,6 @@ double row_bytes(const EnvironmentSpec& spec, const Trajectory& sample, bool epi
   }
   return static_cast<double>(text.size()) / static_cast<double>(sample.steps()) +
          (episodes ? kEpisode : 0.0);
-}
-
-/// Says how large a log will be where that is worth knowing, and refuses one the disk cannot hold.
-void announce_size(const std::filesystem::path& out, Index steps, double row) {
-  std::error_code none;
-  const std::filesystem::file_status status = std::filesystem::status(out, none);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return;  // a pipe
-  const double bytes = static_cast<double>(steps) * row;
-  const auto size = [](double count) {
-    return count < 1e9 ? fmt::format("{:.1f} MB", count / 1e6)
-                       : fmt::format("{:.1f} GB", count / 1e9);
-  };
-  // Where a link leads is where the room is needed.
-  const std::filesystem::path file =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(out, none), none);
-  const std::filesystem::space_info space = std::filesystem::space(file.parent_path(), none);
-  require(none || bytes <= static_cast<double>(space.available),
-          "--steps {}: '{}' would have about {}, and there is room for {}", steps, out.string(),
-          size(bytes), size(static_cast<double>(space.available)));
-  if (bytes > 1e9 || isatty(STDERR_FILENO) != 0) {
-    fmt::print(stderr, "'{}' will have about {}\n", out.string(), size(bytes));
-  }
 }
 
 /// The command that learns from such a log, for a controller of this environment.
@@ -215,7 +202,7 @@ void SimulateCommand::run() {
             built_in.optimal_policy ? "; optimal knows everything" : "");
     built_in.initial = built_in.reference_policy();
   } else if (policy != "initial") {
-    model = load_model(policy);
+    model = load_policy(policy);
     built_in.initial = learn ? learning_policy(model, built_in, learning)
                              : learnt_policy(model, built_in, exploration);
     divergence_limit = model.divergence_limit;
@@ -232,7 +219,8 @@ void SimulateCommand::run() {
   Index done = 0;
   bool diverged = false;
   double sum = 0.0;
-  {
+  // In a thread of its own, for nobody may take what it writes.
+  run_interruptibly([&] {
     ProgressLine progress("simulate " + environment, "rows", static_cast<double>(steps));
     while (done < steps && !diverged && !interrupted()) {
       Rollout part = simulation.run(
@@ -245,8 +233,8 @@ void SimulateCommand::run() {
       writer.write(part.trajectory);
       progress.update(static_cast<double>(done));
     }
-  }
-  writer.finish();
+    writer.finish();
+  });
   if (diverged) {
     fmt::print(stderr,
                "waggle: the policy lost the system after {} of {} rows: the log ends there\n", done,

@@ -1,9 +1,11 @@
 #include "usage.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,11 +35,15 @@ std::vector<std::string> long_options(const CLI::App& command) {
   return names;
 }
 
+/// "; did you mean 'learn'?", or nothing if no name is near.
+std::string nearest(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> near = nearest_names(name, candidates, 1);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", shown(near[0]));
+}
+
 std::string missing(const char* what, const std::string& name,
                     const std::vector<std::string>& candidates) {
-  const std::vector<std::string> near = nearest_names(name, candidates, 1);
-  return fmt::format("there is no {} {}{}", what, shown(name),
-                     near.empty() ? "" : fmt::format("; did you mean {}?", shown(near[0])));
+  return fmt::format("there is no {} {}{}", what, shown(name), nearest(name, candidates));
 }
 
 /// What was typed and is unknown to the command, or to the program if it is a command's name; empty
@@ -87,6 +93,11 @@ std::string by_name_typed(std::string fault, const CLI::App& command,
 }
 
 }  // namespace
+
+std::string meant_name(const std::string& word, const std::vector<std::string>& names) {
+  std::error_code none;
+  return std::filesystem::exists(word, none) ? "" : nearest(word, names);
+}
 
 std::string by_its_range(const std::string& fault) {
   constexpr std::string_view kStart = "Could not convert: ";

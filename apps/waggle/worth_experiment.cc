@@ -8,6 +8,7 @@
 #include <waggle/waggle.h>
 
 #include "control/action_search.h"
+#include "control/transitions.h"
 #include "experiment.h"
 #include "progress.h"
 #include "reproduce.h"
@@ -100,24 +101,20 @@ class TakeOvers {
   Truth difference(const Controller& controller) const {
     ActionSearch search(controller);
     VectorXd differences(kTakeOvers);
-    VectorXd remembered = VectorXd::Zero(controller.reservoir->units()), next = remembered;
-    VectorXd state;
-    for (Index k = 0, i = 0; k < rows_.steps(); ++k) {
-      if (begins_at(k)) {
-        state = remembered;
-        differences[i] = take_over(i, [&](const Percept& now, Draws& chance, VectorXd& chosen) {
-          search.prepare(state, now.reward, now.observation);
-          search.maximise(chance, chosen);
-          search.apply(chosen, next);
-          state.swap(next);
-        });
-        differences[i] -= logged_[i];
-        ++i;
-      }
-      search.prepare(remembered, rows_.rewards()[k], rows_.observations().col(k));
-      search.apply(rows_.actions().col(k), next);
-      remembered.swap(next);
-    }
+    VectorXd remembered = VectorXd::Zero(controller.reservoir->units());
+    TrajectoryChunks source(rows_);
+    Index count = 0;  // of take-overs
+    for_each_transition(search, source, random_, Purpose::policy, remembered, [&](Transition& row) {
+      if (!begins_at(row.row)) return;
+      GreedyPolicy policy(controller, {}, row.state);
+      policy.resume(rows_.actions().col(row.row - 1), row.row);
+      differences[count] =
+          take_over(count, [&](const Percept& now, Draws& chance, VectorXd& chosen) {
+            policy.act(now, chance, chosen);
+          });
+      differences[count] -= logged_[count];
+      ++count;
+    });
     // Both control variates have the mean reward for their expectation.
     Eigen::MatrixX2d explaining(kTakeOvers, 2);
     explaining << begun_, logged_;
@@ -144,6 +141,7 @@ class TakeOvers {
   /// The discounted mean reward of one take-over, act(percept, draws, action) deciding.
   template <typename Act>
   double take_over(Index i, Act act) const {
+    end_if_interrupted();
     const std::unique_ptr<Environment> system = copy_(*systems_[static_cast<std::size_t>(i)]);
     Percept percept = percepts_[static_cast<std::size_t>(i)];
     VectorXd action = VectorXd::Zero(rows_.actions().rows());

@@ -51,7 +51,7 @@ class OptionLister {
     OptionEntry entry{prefix_ + name, table_, name, "", help};
     if constexpr (!is_struct) {
       JsonWriter writer;
-      writer(name, field);
+      writer(name, field, help);
       entry.initial = writer.take()[name].dump();
     }
     own_.push_back(std::move(entry));

@@ -84,7 +84,7 @@ class JsonWriter {
       : left_out_(std::move(left_out)) {}
 
   template <typename T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+  void operator()(const char* name, T& field, const char* /*help*/) {
     if (left_out_.contains(name)) return;
     if constexpr (is_optional_struct<T>) {
       json_[name] = field ? value(*field) : nlohmann::ordered_json(nullptr);

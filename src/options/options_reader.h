@@ -48,7 +48,7 @@ class OptionsReader {
       : table_(table), where_(std::move(where)), left_out_(std::move(left_out)) {}
 
   template <typename T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+  void operator()(const char* name, T& field, const char* /*help*/) {
     if (left_out_.contains(name)) return;
     known_.emplace_back(name);
     const Node* node = Source::find(table_, name);

@@ -13,7 +13,7 @@ namespace {
 
 /// As it is, to the last digit: readers save it as CSV. Whole ones without ".0", for the page's
 /// size.
-ordered_json number(double value) {
+ordered_json cell_of(double value) {
   constexpr double kWhole = 9e15;  // all whole numbers below are exact
   if (!std::isfinite(value)) return nullptr;
   if (value == std::floor(value) && std::abs(value) < kWhole) {
@@ -26,7 +26,7 @@ ordered_json to_json(const DataFile& file) {
   ordered_json values = ordered_json::array();
   for (const auto& column : file.columns.values) {
     ordered_json cells = ordered_json::array();
-    for (const double value : column) cells.push_back(number(value));
+    for (const double value : column) cells.push_back(cell_of(value));
     values.push_back(std::move(cells));
   }
   ordered_json json = {
