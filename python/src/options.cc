@@ -139,6 +139,13 @@ nlohmann::json as_table(const nb::dict& given, const std::vector<OptionEntry>& e
       inner.emplace_back(*found, std::move(value));
     }
   }
+  // A struct given as a whole first, then what is given of those in it.
+  std::stable_sort(inner.begin(), inner.end(), [](const auto& a, const auto& b) {
+    const auto depth = [](const std::string& path) {
+      return std::count(path.begin(), path.end(), '.');
+    };
+    return depth(a.first.table) < depth(b.first.table);
+  });
   for (auto& [entry, value] : inner) table_at(table, entry.table)[entry.field] = std::move(value);
   settle<JsonSource>(table);
   return table;

@@ -138,6 +138,12 @@ def test_options_of_structs_that_may_be_absent_are_keyword_arguments_too():
     drawn = of(preset="direct", procedure_one_features=4, procedure_one_delay=1)["reservoir"]
     assert (drawn["procedure_one"]["features"], drawn["procedure_one"]["delay"]) == (4, 1)
     assert drawn["procedure_one"]["radius"] == 1.0
+    for given in (
+        {"procedure_one_features": 4, "procedure_one": {"delay": 1}},
+        {"procedure_one": {"delay": 1}, "procedure_one_features": 4},
+    ):
+        drawn = of(preset="direct", **given)["reservoir"]["procedure_one"]
+        assert (drawn["features"], drawn["delay"]) == (4, 1)
     assert of(predictive=None)["predictive"] is None
     with pytest.raises(waggle.Error, match="predictive: must be a dict"):
         of(predictive=None, predictive_layer=6)
