@@ -1,5 +1,6 @@
 /// Every field of every options struct is described, and comes back from JSON and TOML as it was.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -178,7 +179,7 @@ struct Changer {
     } else if constexpr (std::is_integral_v<T>) {
       value += count++;
     } else if constexpr (std::is_floating_point_v<T>) {
-      value += 0.1 * count++;
+      value = (std::isfinite(value) ? value : 0.0) + 0.1 * count++;
     } else if constexpr (std::is_same_v<T, std::string>) {
       value += fmt::format(" \"{}\"", count++);
     } else if constexpr (std::is_enum_v<T>) {

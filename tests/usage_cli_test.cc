@@ -325,7 +325,7 @@ TEST_F(UsageCli, WhatTheMemoryCannotHoldIsRefusedBeforehand) {
   // Predictive states, in parts as well.
   const std::string given = log() + " --reward r --action a -o " + path("m") + " ";
   expect_too_large("8000000", "learn " + given + "--units 9000",
-                   {"9011 numbers would be remembered", "up to 5000"});
+                   {"9021 numbers would be remembered", "up to 5000"});
   expect_too_large("8000000", "learn " + given + "--predictive-dynamics 40000",
                    {"40000 of what follows", "there are 8.19 GB"});
   for (const char* command : {"learn ", "plan "}) {
