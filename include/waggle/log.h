@@ -52,10 +52,10 @@ struct LogOptions {
   };
   Missing missing = Missing::refuse;
 
-  /// Optional columns, unless they are given names of their own. A new episode starts where `episode` changes, after a row that is
-  /// `terminated` or `truncated` (1 or true), and with every file. Empty: not looked for. Where the
-  /// last two have their first names and are not there, `terminals` or `terminations`, and
-  /// `timeouts` or `truncations`, are taken for them.
+  /// Optional columns, unless they are given names of their own. A new episode starts where
+  /// `episode` changes, after a row that is `terminated` or `truncated` (1 or true), and with every
+  /// file. Empty: not looked for. Where the last two have their first names and are not there,
+  /// `terminals` or `terminations`, and `timeouts` or `truncations`, are taken for them.
   std::string episode = "episode";
   std::string terminated = "terminated";
   std::string truncated = "truncated";

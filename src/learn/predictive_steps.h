@@ -31,8 +31,8 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index pr
                                       Eigen::Index carried, const FeatureDraw& draw);
 
 /// Whether a predictive fit has options that count only for a value on the memory itself is not
-/// left unsaid: throws Error, naming the one that is not as usual. How such a value is fitted may be
-/// given where one will be tried as well, to choose between the two.
+/// left unsaid: throws Error, naming the one that is not as usual. How such a value is fitted may
+/// be given where one will be tried as well, to choose between the two.
 void require_unused(const FitOptions& fit, bool tries_both);
 /// The options of the predictive fit alone, of those of a log by which both kinds are tried.
 FitOptions predictive_alone(FitOptions fit);

@@ -4,8 +4,8 @@ namespace waggle {
 
 /// Of two ways to rescale the recurrent matrix, the one not asked for is taken back: options that
 /// are read on top of others have one of them already, and who gives the other means it alone; who
-/// only takes one back leaves the other as it is. To be called on what is given, before that is read; tables within are looked at too. `Source` is an
-/// OptionsReader's, with
+/// only takes one back leaves the other as it is. To be called on what is given, before that is
+/// read; tables within are looked at too. `Source` is an OptionsReader's, with
 ///
 ///     bool is_none(node)                  stands for an optional without a value
 ///     void set_none(table, name)          as is_none understands
