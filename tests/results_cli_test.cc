@@ -163,7 +163,7 @@ TEST_F(ResultsCli, BeeWorldHasItsFiguresAndRepeats) {
 }
 
 TEST_F(ResultsCli, AnInterruptionKeepsTheExperimentsDone) {
-  const std::string command = "timeout --foreground --preserve-status -s INT 3 " WAGGLE_COMMAND
+  const std::string command = "timeout --foreground --preserve-status -s INT 8 " WAGGLE_COMMAND
                               " reproduce all --seeds 1 --out " +
                               path("all") + " >/dev/null 2>&1; echo $? >" + path("code");
   EXPECT_EQ(std::system(command.c_str()), 0);
