@@ -145,22 +145,29 @@ class Erratic final : public Environment {
   }
 };
 
-TEST(OnlineLearner, StartsEachEpisodeAfreshDuringTheBurnInAndAfter) {
-  // Recursive TD with hardly any ridge is LSTD on all rows so far, so the two walks must agree:
-  // through states that remember, from 0 at the start of each episode, however the last one ended.
-  Erratic erratic;
-  Simulation simulation(erratic, 3, 12);
-  UniformPolicy random(simulation.spec().actions);
+/// Moves at random through a memory of few units; recursive TD with hardly any ridge, which is LSTD
+/// on all rows so far.
+OnlineOptions erratic_options() {
   OnlineOptions options;
   options.reservoir = {.units = 5,
                        .input_scaling = 1.0,
                        .bias_scaling = 1.0,
                        .operator_norm = 0.9,
                        .direct_inputs = true};
-  options.target = OnlineTarget::next;
-  options.value.discount = 0.5;
   options.value.ridge = 1e-9;
   options.exploration.epsilon = 1.0;
+  return options;
+}
+
+TEST(OnlineLearner, StartsEachEpisodeAfreshDuringTheBurnInAndAfter) {
+  // The two walks must agree: through states that remember, from 0 at the start of each episode,
+  // however the last one ended.
+  Erratic erratic;
+  Simulation simulation(erratic, 3, 12);
+  UniformPolicy random(simulation.spec().actions);
+  OnlineOptions options = erratic_options();
+  options.target = OnlineTarget::next;
+  options.value.discount = 0.5;
   OnlineLearner learner(simulation.spec(), random, options);
   const Trajectory log = simulation.run(learner, {.steps = 600}).trajectory;
   learner.begin_episode();  // ends the last row
@@ -224,22 +231,14 @@ TEST_P(EveryOnlineUpdate, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
 }
 
 TEST(OnlineLearner, LearnsFromWhatWasApplied) {
-  // Somebody else decides every third move. Recursive TD with hardly any ridge is LSTD on what was
-  // done.
+  // Somebody else decides every third move: what is learnt is LSTD on what was done.
   for (const OnlineTarget target : {OnlineTarget::next, OnlineTarget::greedy}) {
     Erratic erratic;
     UniformPolicy random(erratic.spec().actions);
-    OnlineOptions options;
-    options.reservoir = {.units = 5,
-                         .input_scaling = 1.0,
-                         .bias_scaling = 1.0,
-                         .operator_norm = 0.9,
-                         .direct_inputs = true};
+    OnlineOptions options = erratic_options();
     options.target = target;
     options.value.discount = target == OnlineTarget::next ? 0.5 : 0.0;
-    options.value.ridge = 1e-9;
     options.burn_in = 50;
-    options.exploration.epsilon = 1.0;
     OnlineLearner learner(erratic.spec(), random, options);
     Trajectory done(1, 1);
     VectorXd action(1);
