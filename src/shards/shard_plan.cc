@@ -22,7 +22,6 @@ namespace waggle {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using Eigen::Ref;
 using Eigen::VectorXd;
 
 namespace {
