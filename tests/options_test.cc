@@ -28,7 +28,8 @@
 
 #include "config.h"
 #include "expect_error.h"
-#include "options/options_json.h"
+#include "files/options_json.h"
+#include "options/describe_records.h"
 #include "options/settle.h"
 
 namespace waggle {

@@ -61,7 +61,7 @@ class ActLoop {
   void begin_episode();
   void terminate();
   void act();
-  double error_of_value() const { return model_.standard_error(policy_.state()); }
+  double error_of_value() const { return model_.standard_error(policy_.features()); }
 
   Eigen::Index channel(const std::string& name) const;
   std::vector<Eigen::Index> labels(const std::string& column) const;

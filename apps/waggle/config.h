@@ -5,8 +5,10 @@
 
 #include <toml++/toml.h>
 
-#include "options/options_json.h"
-#include "options/options_reader.h"
+#include "files/options_json.h"
+#include "options/describe_records.h"
+#include "files/options_reader.h"
+#include "options/describe_records.h"
 
 namespace waggle::app {
 

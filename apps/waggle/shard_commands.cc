@@ -19,7 +19,7 @@
 #include "files/atomic_file.h"
 #include "logs/log_columns.h"
 #include "model_text.h"
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "results.h"

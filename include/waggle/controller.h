@@ -78,8 +78,7 @@ struct Pessimism {
 ///
 ///     Q(history, a) = Wᵀφ(F(x_k, z_k(a))),     z_k(a) = (r_k, a, o_k)
 ///
-/// for any reservoir system (F, φ). Echo state networks and predictive ones are searched without a
-/// step for each a.
+/// for any reservoir system (F, φ); q_function.h is how it is asked.
 struct Controller {
   std::shared_ptr<const ReservoirSystem> reservoir;  ///< F and φ
   InputLayout layout;                                ///< what of (r, a, o) is in z
@@ -95,10 +94,8 @@ struct Controller {
   }
   /// The same for a predictive network (predictive.h).
   const PredictiveNetwork* predictive() const;
-  /// As given; or 100, or 8 of a predictive network: from the best of them, the search goes on
-  /// along each number of the action.
+  /// As given, or what suits the reservoir system.
   Eigen::Index candidates() const;
-  /// As given; or 0.3, or 0 of a predictive network, whose values do not jump.
   double smoothing() const;
   /// Throws Error, naming the part, if sizes differ, a weight is not finite or the search or the
   /// limits do not suit the space.

@@ -86,6 +86,8 @@ class GreedyPolicy final : public Policy {
   double value() const { return value_; }
   /// x_{k+1}: what is remembered after the last action.
   const Eigen::VectorXd& state() const { return state_; }
+  /// φ(x_{k+1}), as worked out for the value; of a state that no action led to, all 0.
+  const Eigen::VectorXd& features() const;
   const Controller& controller() const;
 
  private:

@@ -213,6 +213,8 @@ class GuardedPolicy final : public Policy {
   /// As the controller's: value and memory go with what was done.
   double value() const { return policy_.value(); }
   const Eigen::VectorXd& state() const { return policy_.state(); }
+  /// GreedyPolicy::features.
+  const Eigen::VectorXd& features() const { return policy_.features(); }
   /// Of what the controller decided for in the last step; none if the model does not know.
   std::optional<double> novelty() const { return novelty_; }
   /// Whether the last action was the fallback's.
@@ -262,7 +264,7 @@ class GuardedPolicy final : public Policy {
   Eigen::Index calm_ = 0;  // steps below the limit, one after the other
   Eigen::Index take_overs_ = 0;
   Eigen::Index fallback_steps_ = 0;
-  Eigen::MatrixXd features_;  // of what was decided for
+  Eigen::VectorXd features_;  // of what was decided for
   Eigen::VectorXd foretold_;  // then what they foretell, and how far that was off
   double effort_;             // of the last action; NaN: choices have none
   std::optional<Eigen::Index> alarm_;

@@ -204,24 +204,18 @@ struct Model {
   GreedyPolicy policy(Start start = Start::fresh, const Exploration& exploration = {}) const;
 
   bool has_confidence() const { return deviation_factor.size() > 0; }
-  /// The standard error ‖Lᵀφ(x)‖ of the value Wᵀφ(x) in a state x: how little the experience says
-  /// about it. It covers the noise in the fit, not what the features cannot express; of predictive
-  /// states it is that of the last fit, a little more than that of several in the mean. Throws
-  /// Error if the size differs or has_confidence() is false. O(n²).
-  double standard_error(const Eigen::Ref<const Eigen::VectorXd>& x) const;
-  /// Usual::novelty of a state x: above 1, 99 % of the experience was nearer to its middle. Throws
-  /// Error if the size differs or `usual` is not known. O(n), and what the features take.
-  double novelty(const Eigen::Ref<const Eigen::VectorXd>& x) const;
-  /// What is expected to be seen next by a state x after an action, of a controller with predictive
-  /// states: the reward, if it is an input, and the observation. Throws Error if the size differs
-  /// or the controller has none.
-  Eigen::VectorXd foreseen(const Eigen::Ref<const Eigen::VectorXd>& x) const;
+  /// The standard error ‖Lᵀφ‖ of the value Wᵀφ, of features φ(x) (GreedyPolicy::features): how
+  /// little the experience says about it. It covers the noise in the fit, not what the features
+  /// cannot express; of predictive states it is that of the last fit, a little more than that of
+  /// several in the mean. Throws Error if the size differs or has_confidence() is false. O(n²).
+  double standard_error(const Eigen::Ref<const Eigen::VectorXd>& features) const;
+  /// Usual::novelty of features φ(x): above 1, 99 % of the experience was nearer to its middle.
+  /// Throws Error if the size differs or `usual` is not known. O(n).
+  double novelty(const Eigen::Ref<const Eigen::VectorXd>& features) const;
 
-  /// The features that deviation_factor and usual are of: all, or of predictive states the last
-  /// fit's.
+  /// The features that deviation_factor and usual are of, the last of φ: all, or of predictive
+  /// states the last fit's.
   Eigen::Index fitted_size() const;
-  void write_fitted(const Eigen::Ref<const Eigen::VectorXd>& x,
-                    Eigen::Ref<Eigen::MatrixXd> features) const;
 
   /// Throws Error, naming the part, where sizes do not fit each other or a number is not finite.
   void validate() const;

@@ -160,13 +160,18 @@ class PredictiveNetwork final : public ReservoirSystem {
                     Eigen::Ref<Eigen::MatrixXd> out) const override;
   Eigen::Index constant_feature() const override { return 1; }
   bool is_thread_safe() const override { return true; }
+  Eigen::Index last_fit() const override { return heads_.back().features(); }
+  Eigen::Index shared_feature() const override { return 0; }
+  std::unique_ptr<QFunction> q_function(const InputLayout& layout) const override;
+  Eigen::Index candidates() const override { return 8; }  // then along each number of the action
+  double smoothing() const override { return 0.0; }       // its values do not jump
+  void require_layout(const InputLayout& layout) const override;
+  static constexpr std::string_view kKind = "predictive";
+  std::string_view kind() const override { return kKind; }
+  void save(Safetensors& file) const override;
 
   const HistoryMemory& memory() const { return memory_; }
   const std::vector<PredictiveHead>& heads() const { return heads_; }
-  /// What is expected to be seen next (HistoryMemory::seen_channel), by the state after an action:
-  /// the mean of the heads' u, in the units in which inputs enter. Throws Error if the state has
-  /// another size, or a head does not foresee what is seen.
-  Eigen::VectorXd foreseen(const Eigen::Ref<const Eigen::VectorXd>& state) const;
   /// c, the channels of an action.
   Eigen::Index channels() const { return memory_.layout().action_channels(); }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <Eigen/Core>
@@ -13,12 +15,20 @@
 
 namespace waggle {
 
+class EchoStateNetwork;
+class QFunction;
+struct InputLayout;
+struct Safetensors;
+
 /// A reservoir system x_{k+1} = F(x_k, z_k), r_k = h(x_k) (equation reservoir_system_eqns).
 ///
 /// Implement `step` to plug in your own F: a Controller takes any, so do fit_value, iterate_policy,
 /// fit_supervised and, by LearnWith, `learn` and `learn_from_log`. The learnt part of h is linear
-/// in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden. Files
-/// and exports of a model need an EchoStateNetwork or a PredictiveNetwork.
+/// in the features φ(x), so h(x) = Wᵀφ(x). φ is the identity unless overridden.
+///
+/// Whoever acts on a system, saves it or shows it asks it, and never which kind it is: a new kind
+/// of value is a class that overrides what it does better, and a line in the table of
+/// models/kinds.cc, by which files of it are read.
 class ReservoirSystem {
  public:
   virtual ~ReservoirSystem() = default;
@@ -46,6 +56,33 @@ class ReservoirSystem {
   /// Whether its functions may be called from several threads at once. Unless overridden they are
   /// only called from the thread that asks for something.
   virtual bool is_thread_safe() const { return false; }
+
+  /// Whether φ(x) is x itself, so that nothing need be computed for it.
+  virtual bool has_own_features() const { return true; }
+  /// Independent networks side by side, whose values may be fitted one by one and averaged, and the
+  /// features that each has to itself; those after them belong to all.
+  virtual Eigen::Index members() const { return 1; }
+  virtual Eigen::Index member_units() const { return features(); }
+  /// The features at the end of φ that belong to the last of several fits, and the one before them
+  /// that all fits share (or −1): how sure a value is, and what is novel, is known of these.
+  virtual Eigen::Index last_fit() const { return features(); }
+  virtual Eigen::Index shared_feature() const { return -1; }
+  /// Q(history, ·) = Wᵀφ(F(x, z(·))) for inputs in this layout (q_function.h): a whole step for
+  /// each action unless overridden.
+  virtual std::unique_ptr<QFunction> q_function(const InputLayout& layout) const;
+  /// How the best action is looked for, unless a controller's options say so: random actions tried,
+  /// and the share of the bounds over which a value that jumps is averaged.
+  virtual Eigen::Index candidates() const { return 100; }
+  virtual double smoothing() const { return 0.3; }
+  /// Throws Error unless it can be used with inputs in this layout.
+  virtual void require_layout(const InputLayout& layout) const;
+  /// The network whose rows may be driven side by side by products of matrices, if it is one.
+  virtual const EchoStateNetwork* side_by_side() const { return nullptr; }
+
+  /// Its name in the table of kinds; empty if there are no files of it.
+  virtual std::string_view kind() const { return {}; }
+  /// Adds all of it to a file. Throws Error if there are none of its kind.
+  virtual void save(Safetensors& file) const;
 
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
   /// to start from; column k+1 becomes F(column k, z_k). Throws Error if the sizes do not fit.
@@ -208,6 +245,12 @@ class EchoStateNetwork final : public ReservoirSystem {
 
   Eigen::Index constant_feature() const override { return has_constant_ ? units() - 1 : -1; }
   bool is_thread_safe() const override { return true; }
+  bool has_own_features() const override { return false; }
+  std::unique_ptr<QFunction> q_function(const InputLayout& layout) const override;
+  const EchoStateNetwork* side_by_side() const override { return this; }
+  static constexpr std::string_view kKind = "network";
+  std::string_view kind() const override { return kKind; }
+  void save(Safetensors& file) const override;
 
   /// out = A x + C z + ζ.
   void preactivation(const Eigen::Ref<const Eigen::VectorXd>& x,
@@ -229,9 +272,9 @@ class EchoStateNetwork final : public ReservoirSystem {
   const Eigen::VectorXd& leak() const { return leak_; }  ///< of each nonlinear unit
   /// Units with an activation; those after them are linear and unleaked.
   Eigen::Index nonlinear_units() const { return members() * member_units_; }
-  Eigen::Index members() const { return static_cast<Eigen::Index>(blocks_.size()); }
+  Eigen::Index members() const override { return static_cast<Eigen::Index>(blocks_.size()); }
   /// n of one member.
-  Eigen::Index member_units() const { return member_units_; }
+  Eigen::Index member_units() const override { return member_units_; }
   /// Whether it was drawn by Procedure 1.
   bool is_delay_line() const { return blocks_.front().delayed.has_value(); }
 

@@ -7,7 +7,8 @@
 #include <nanobind/nanobind.h>
 #include <nlohmann/json.hpp>
 
-#include "options/options_json.h"
+#include "files/options_json.h"
+#include "options/describe_records.h"
 
 /// Keyword arguments are the library's own description of its options (waggle/describe.h).
 namespace waggle::python {

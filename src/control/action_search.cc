@@ -61,7 +61,7 @@ void require_applied(const ActionSpace& space, const Ref<const VectorXd>& action
 
 ActionSearch::ActionSearch(Controller controller)
     : controller_(validated(std::move(controller))),
-      value_(action_value_of(controller_)),
+      value_(reservoir().q_function(layout())),
       exact_(controller_.greedy.maximiser == Maximiser::exact && !space().is_discrete() &&
              value_->is_piecewise_linear()),
       half_width_(exact_ && space().size() == 1
@@ -197,7 +197,7 @@ double ActionSearch::sweep_coordinates(double value) {
     const double before = value;
     for (Index i = 0; i < channels; ++i) {
       const Maximum maximum =
-          value_->maximise_along(i, best_, reach_.lower[i], reach_.upper[i], half_width_);
+          value_->along(i, best_, reach_.lower[i], reach_.upper[i], half_width_);
       if (maximum.value > value) {
         value = maximum.value;
         best_[i] = maximum.action;

@@ -7,8 +7,7 @@
 #include <waggle/controller.h>
 #include <waggle/environment.h>
 #include <waggle/greedy_policy.h>
-
-#include "control/action_value.h"
+#include <waggle/q_function.h>
 
 namespace waggle {
 
@@ -92,6 +91,8 @@ class ActionSearch {
   double value_of(const Eigen::Ref<const Eigen::VectorXd>& state) {
     return value_->of_state(state);
   }
+  /// φ(x) of the last state that was asked for.
+  const Eigen::VectorXd& features() const { return value_->features(); }
 
  private:
   void encode(const Eigen::Ref<const Eigen::VectorXd>& action,
@@ -104,7 +105,7 @@ class ActionSearch {
   double sweep_coordinates(double value);
 
   Controller controller_;
-  std::unique_ptr<ActionValue> value_;
+  std::unique_ptr<QFunction> value_;
   bool exact_;         // the value is piecewise linear in each action and the space is a box
   double half_width_;  // over which the value is averaged; 0 for none
 

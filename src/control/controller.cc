@@ -27,12 +27,10 @@ const PredictiveNetwork* Controller::predictive() const {
 }
 
 Eigen::Index Controller::candidates() const {
-  return greedy.candidates.value_or(predictive() != nullptr ? 8 : 100);
+  return greedy.candidates.value_or(reservoir->candidates());
 }
 
-double Controller::smoothing() const {
-  return greedy.smoothing.value_or(predictive() != nullptr ? 0.0 : 0.3);
-}
+double Controller::smoothing() const { return greedy.smoothing.value_or(reservoir->smoothing()); }
 
 void Controller::validate() const {
   require(reservoir != nullptr, "controller: there is no reservoir");
@@ -46,14 +44,7 @@ void Controller::validate() const {
           "controller: the input layout has actions of size {} with {} choices, the action space "
           "{} with {}",
           layout.action_size, layout.choices, actions.size(), actions.choices);
-  if (const PredictiveNetwork* network = predictive()) {
-    const InputLayout& own = network->memory().layout();
-    require(own.reward == layout.reward && own.action_channels() == layout.action_channels(),
-            "controller: the memory reads {} and {} channels of the action, the input layout says "
-            "{} and {}",
-            own.reward ? "the reward" : "no reward", own.action_channels(),
-            layout.reward ? "the reward" : "no reward", layout.action_channels());
-  }
+  reservoir->require_layout(layout);
   require(pessimism.factor >= 0.0 && std::isfinite(pessimism.factor),
           "pessimism = {}: must be finite and not negative", pessimism.factor);
   require(

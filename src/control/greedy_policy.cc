@@ -68,6 +68,8 @@ GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration
 
 const Controller& GreedyPolicy::controller() const { return search_->controller(); }
 
+const VectorXd& GreedyPolicy::features() const { return search_->features(); }
+
 void GreedyPolicy::set_weights(const Ref<const VectorXd>& weights) {
   search_->set_weights(weights);
 }
@@ -109,7 +111,10 @@ void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
   prepared_ = true;
   search_->apply(action, next_);
   const double value = search_->value_of(next_);
-  require(is_usable(value), "applied: action {} makes the reservoir's state overflow", action[0]);
+  if (!is_usable(value)) {
+    search_->value_of(state_);  // whose features stay
+    throw Error(fmt::format("applied: action {} makes the reservoir's state overflow", action[0]));
+  }
   state_.swap(next_);
   value_ = value;
   actuator_.correct(action);

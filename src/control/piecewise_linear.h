@@ -4,13 +4,9 @@
 
 #include <Eigen/Core>
 
-namespace waggle {
+#include <waggle/q_function.h>
 
-/// Where a function of one action is largest, and how large.
-struct Maximum {
-  double action = 0.0;
-  double value = 0.0;
-};
+namespace waggle {
 
 /// A function of one action on an interval, with n units:
 ///

@@ -1,9 +1,10 @@
-#include "control/predictive_value.h"
-
 #include <algorithm>
-#include <utility>
 #include <vector>
 
+#include <waggle/predictive.h>
+#include <waggle/q_function.h>
+
+#include "control/piecewise_linear.h"
 #include "linalg/dense.h"
 #include "prediction/foresight.h"
 #include "prediction/history_carry.h"
@@ -18,16 +19,15 @@ using Eigen::VectorXd;
 
 namespace {
 
-class PredictiveValue final : public ActionValue {
+class PredictiveValue final : public QFunction {
  public:
-  PredictiveValue(std::shared_ptr<const ReservoirSystem> owner, const PredictiveNetwork& network)
-      : owner_(std::move(owner)),
-        network_(network),
+  explicit PredictiveValue(const PredictiveNetwork& network)
+      : network_(network),
         channels_(network.channels()),
         reward_slopes_(VectorXd::Zero(channels_)),
         slopes_(VectorXd::Zero(channels_)),
         form_(MatrixXd::Zero(1 + channels_, 1 + channels_)),
-        features_(MatrixXd::Zero(network.features(), 1)) {
+        features_(VectorXd::Zero(network.features())) {
     Index after = 0;
     Index bends = 0;
     for (const PredictiveHead& head : network.heads()) {
@@ -46,6 +46,7 @@ class PredictiveValue final : public ActionValue {
     after_.setZero(after);
     place(1);
     maximiser_ = std::make_unique<PiecewiseLinearMaximiser>(units_ + bends);
+    set_weights(features_);
   }
 
   void set_weights(const Ref<const VectorXd>& weights) override {
@@ -137,8 +138,9 @@ class PredictiveValue final : public ActionValue {
 
   double of_state(const Ref<const VectorXd>& state) override {
     network_.map_features(state, features_);
-    return weights_.dot(features_.col(0));
+    return weights_.dot(features_);
   }
+  const VectorXd& features() const override { return features_; }
 
   double at(const Ref<const VectorXd>& channels) override {
     const Columns lines = of_history(lines_);
@@ -160,8 +162,8 @@ class PredictiveValue final : public ActionValue {
 
   bool is_piecewise_linear() const override { return true; }
 
-  Maximum maximise_along(Index channel, const VectorXd& channels, double lower, double upper,
-                         double half_width) override {
+  Maximum along(Index channel, const VectorXd& channels, double lower, double upper,
+                double half_width) override {
     Columns lines = of_history(lines_);
     VectorXd& b = shifted_;
     b.head(units_) = lines.col(0).head(units_);
@@ -267,7 +269,6 @@ class PredictiveValue final : public ActionValue {
     return sum;
   }
 
-  std::shared_ptr<const ReservoirSystem> owner_;
   const PredictiveNetwork& network_;
   Index channels_;
   Index units_ = 0;  // of all heads' features
@@ -287,7 +288,7 @@ class PredictiveValue final : public ActionValue {
   double constant_ = 0.0;
   MatrixXd form_;                         // the quadratic part is (1, v)ᵀ form (1, v)
   std::vector<MatrixXd> forms_, formed_;  // of each head: S, and S u
-  MatrixXd features_;
+  VectorXd features_;                     // of the last state asked for
   VectorXd shifted_;
   VectorXd after_;  // one column of u for one head
   std::unique_ptr<PiecewiseLinearMaximiser> maximiser_;
@@ -295,9 +296,8 @@ class PredictiveValue final : public ActionValue {
 
 }  // namespace
 
-std::unique_ptr<ActionValue> predictive_value(std::shared_ptr<const ReservoirSystem> owner,
-                                              const PredictiveNetwork& network) {
-  return std::make_unique<PredictiveValue>(std::move(owner), network);
+std::unique_ptr<QFunction> PredictiveNetwork::q_function(const InputLayout& /*layout*/) const {
+  return std::make_unique<PredictiveValue>(*this);
 }
 
 }  // namespace waggle

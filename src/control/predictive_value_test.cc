@@ -1,5 +1,3 @@
-#include "control/predictive_value.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <waggle/greedy_policy.h>
+#include <waggle/q_function.h>
 
 #include "control/action_search.h"
 #include "random_heads.h"
@@ -19,6 +18,13 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+/// What its actions are worth.
+std::unique_ptr<QFunction> with_weights(const Controller& controller) {
+  auto value = controller.reservoir->q_function(controller.layout);
+  value->set_weights(controller.weights);
+  return value;
+}
 
 /// A controller of random heads, with the reward model and without, with a second layer and
 /// without.
@@ -141,7 +147,7 @@ TEST(PredictiveValue, OfAnActionIsThatOfItsStep) {
   for (const ActionSpace& actions : spaces()) {
     for (const bool several : {false, true}) {
       const Controller controller = random_controller(actions, true, several);
-      const auto value = action_value_of(controller);
+      const auto value = with_weights(controller);
       value->set_weights(controller.weights);
       EXPECT_TRUE(value->is_piecewise_linear());
       Brute brute(controller);
@@ -166,7 +172,7 @@ TEST(PredictiveValue, OfAnActionIsThatOfItsStep) {
         EXPECT_NEAR(value->at(candidates.col(i)), expected[i], near(expected[i]));
         // Searching a channel leaves no traces in what comes after.
         if (!actions.is_discrete()) {
-          value->maximise_along(i % actions.size(), action, -1.0, 1.0, 0.1);
+          value->along(i % actions.size(), action, -1.0, 1.0, 0.1);
         }
       }
       value->at_each(candidates, values);
@@ -183,7 +189,7 @@ TEST(PredictiveValue, IsMaximisedAlongAChannel) {
     for (const bool reward : {false, true}) {
       for (const bool several : {false, true}) {
         const Controller controller = random_controller(actions, reward, several);
-        const auto value = action_value_of(controller);
+        const auto value = with_weights(controller);
         value->set_weights(controller.weights);
         Brute brute(controller);
         RandomNumbers numbers(13);
@@ -198,7 +204,7 @@ TEST(PredictiveValue, IsMaximisedAlongAChannel) {
             VectorXd action = 0.5 * (actions.lower + actions.upper);
             const double lower = actions.lower[channel];
             const double upper = actions.upper[channel];
-            const Maximum found = value->maximise_along(channel, action, lower, upper, 0.0);
+            const Maximum found = value->along(channel, action, lower, upper, 0.0);
             ASSERT_GE(found.action, lower);
             ASSERT_LE(found.action, upper);
             action[channel] = found.action;
@@ -209,7 +215,7 @@ TEST(PredictiveValue, IsMaximisedAlongAChannel) {
             }
             // Where the mean over an interval counts, it is the mean's maximum.
             const double half = 0.2 * (upper - lower);
-            const Maximum smooth = value->maximise_along(channel, action, lower, upper, half);
+            const Maximum smooth = value->along(channel, action, lower, upper, half);
             const auto mean_at = [&](double centre) {
               double sum = 0.0;
               for (Index i = 0; i < grid; ++i) {

@@ -76,7 +76,7 @@ Adaptation::Adaptation(const Model& model, const AdaptationOptions& options)
       psi_(acting_eta_),
       next_psi_(acting_eta_),
       nothing_(acting_eta_),
-      features_(size_, 1) {
+      features_(model.controller.reservoir->features(), 1) {
   const double low = model.ranges.minimum[0], high = model.ranges.maximum[0];
   lowest_ = low - kRewardRoom * (high - low);
   highest_ = high + kRewardRoom * (high - low);
@@ -101,8 +101,8 @@ bool Adaptation::measured() const {
 }
 
 void Adaptation::write_features(const Ref<const VectorXd>& state, VectorXd& psi) {
-  model_.write_fitted(state, features_);
-  const auto phi = features_.col(0);
+  model_.controller.reservoir->map_features(state, features_);
+  const auto phi = features_.col(0).tail(size_);
   if (!knows_precision(model_)) {
     if (measured_ < kMeasured && phi.allFinite()) {
       ++measured_;

@@ -151,10 +151,9 @@ TEST(Adaptation, FollowsTheFixedPointOfLstd) {
   for (Index k = 0; k < 600; ++k) {
     const double reward = loop.percept.reward;
     loop.step();
-    Eigen::MatrixXd phi(n, 1);
-    model.write_fitted(loop.policy.state(), phi);
+    const VectorXd phi = loop.policy.features().tail(n);
     const VectorXd psi = to_psi * phi;
-    const double value = model.controller.weights.dot(phi.col(0));
+    const double value = model.controller.weights.dot(phi);
     if (k > model.options.value.washout_rows()) {
       system += last * (last - discount * psi).transpose();
       right += last * (reward + discount * value - last_value);

@@ -131,7 +131,7 @@ GuardedPolicy::GuardedPolicy(const Model& model, const GuardOptions& options, St
     scale[i] = model.ranges.deviation[i == 0 ? 0 : i + model.environment.actions.size()];
   }
   forecasts_.emplace(options.watch, scale);
-  features_.setZero(model.fitted_size(), 1);
+  features_.setZero(model.fitted_size());
   foretold_.setZero(scale.size());
 }
 
@@ -183,10 +183,9 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
 /// Forecasts the reward and observation of this step from the state that the last action led to.
 void GuardedPolicy::foretell() {
   const Usual& usual = *model_.usual;
-  model_.write_fitted(policy_.state(), features_);
-  features_.col(0) -= usual.mean;
+  features_ = policy_.features().tail(features_.size()) - usual.mean;
   foretold_ = usual.forecast_mean;
-  foretold_.noalias() += usual.forecast.transpose() * features_.col(0);
+  foretold_.noalias() += usual.forecast.transpose() * features_;
 }
 
 /// Hands the forecasts' errors to their watch, but for numbers that were replaced, which say
@@ -227,7 +226,7 @@ Model GuardedPolicy::adapted() const {
 /// controller or the fallback acts.
 void GuardedPolicy::judge() {
   if (!model_.usual) return;
-  novelty_ = model_.novelty(policy_.state());
+  novelty_ = model_.novelty(policy_.features());
   if (!fallback_) return;
   const bool above = !(*novelty_ <= options_.novelty_limit);
   calm_ = above ? 0 : calm_ + 1;

@@ -191,7 +191,7 @@ TEST(GuardedPolicy, DoesAsTheControllerWhereNothingIsWrong) {
     bare.act(percept, draws, action);
     ASSERT_EQ(guarded.act(percept), action[0]);
     ASSERT_EQ(guarded.policy.value(), bare.value());
-    ASSERT_EQ(guarded.policy.novelty(), market_case().model.novelty(bare.state()));
+    ASSERT_EQ(guarded.policy.novelty(), market_case().model.novelty(bare.features()));
   }
   EXPECT_EQ(guarded.policy.steps(), 200);
   EXPECT_EQ(guarded.policy.watch().errors(), 199);
@@ -275,7 +275,7 @@ TEST(GuardedPolicy, TheFallbackActsAboveTheLimitAndUntilItIsCalm) {
     InputGuard(market_case().model).hold(percept);
     Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
     told.act(percept, draws, proposed);
-    const double novelty = market_case().model.novelty(told.state());
+    const double novelty = market_case().model.novelty(told.features());
     calm = novelty > 0.6 ? 0 : calm + 1;
     const bool expected = calm == 0 || (before && calm < 5);
     const double action = loop.act(percept);
@@ -341,7 +341,7 @@ TEST(GuardedPolicy, RefusesWhatMakesNoSense) {
   Draws draws = Random(1).at(Purpose::policy, 0);
   unknowing.act(seen(-1.0, 0.5), draws, action);
   EXPECT_FALSE(unknowing.novelty());
-  expect_error([&] { (void)old.novelty(unknowing.state()); }, "usual");
+  expect_error([&] { (void)old.novelty(unknowing.features()); }, "usual");
 }
 
 /// Lets a policy work on a market for some steps.

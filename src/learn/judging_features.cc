@@ -1,20 +1,14 @@
 #include "learn/judging_features.h"
 
-#include <waggle/predictive.h>
-
 namespace waggle {
 
 using Eigen::MatrixXd;
 using Eigen::Ref;
 
 JudgingFeatures::JudgingFeatures(const Controller& controller)
-    : last_(controller.reservoir->features()), constant_(controller.reservoir->constant_feature()) {
-  if (const PredictiveNetwork* network = controller.predictive()) {
-    last_ = network->heads().back().features();
-    first_too_ = true;
-    constant_ = 1;
-  }
-}
+    : last_(controller.reservoir->last_fit()),
+      first_too_(controller.reservoir->shared_feature() >= 0),
+      constant_(controller.reservoir->constant_feature()) {}
 
 void JudgingFeatures::pick(const Ref<const MatrixXd>& all, Ref<MatrixXd> picked) const {
   picked.bottomRows(last_) = all.bottomRows(last_);

@@ -73,7 +73,7 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
       Draws draws = Random(1).at(Purpose::policy, static_cast<std::uint64_t>(k));
       policy.act({.reward = seen.rewards()[k], .observation = {}}, draws, action);
       result.col(k) << action[0], (policy.value() - offset / (1.0 - 0.5)) / unit,
-          learnt.standard_error(policy.state()) / unit;
+          learnt.standard_error(policy.features()) / unit;
     }
     return result;
   };

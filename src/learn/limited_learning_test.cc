@@ -13,8 +13,9 @@
 
 #include "copies.h"
 #include "expect_error.h"
-#include "models/safetensors.h"
-#include "options/options_json.h"
+#include "files/options_json.h"
+#include "files/safetensors.h"
+#include "options/describe_records.h"
 #include "plain_learner.h"
 #include "predictive_cases.h"
 

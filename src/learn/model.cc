@@ -2,7 +2,6 @@
 #include <utility>
 
 #include <waggle/model.h>
-#include <waggle/predictive.h>
 
 #include "core/check.h"
 #include "core/magnitude.h"
@@ -124,9 +123,9 @@ GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {
 
 namespace {
 
-void require_state(const Ref<const VectorXd>& x, const ReservoirSystem& reservoir) {
-  require(x.size() == reservoir.units(), "model: a state of size {}, must be {}", x.size(),
-          reservoir.units());
+void require_features(const Ref<const VectorXd>& features, const ReservoirSystem& reservoir) {
+  require(features.size() == reservoir.features(), "model: {} features, must be {}",
+          features.size(), reservoir.features());
 }
 
 /// ‖Lᵀφ‖ for a lower triangular L, which has the unit of the reward.
@@ -145,49 +144,19 @@ double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
 
 }  // namespace
 
-double Model::standard_error(const Ref<const VectorXd>& x) const {
+double Model::standard_error(const Ref<const VectorXd>& features) const {
   require(usable() && has_confidence(), "model: it was made without confidence");
-  require_state(x, *controller.reservoir);
-  if (controller.network() != nullptr) return length(deviation_factor, x);  // its features are x
-  Eigen::MatrixXd phi(fitted_size(), 1);
-  write_fitted(x, phi);
-  return length(deviation_factor, phi.col(0));
+  require_features(features, *controller.reservoir);
+  return length(deviation_factor, features.tail(fitted_size()));
 }
 
-double Model::novelty(const Ref<const VectorXd>& x) const {
+double Model::novelty(const Ref<const VectorXd>& features) const {
   require(usable() && usual.has_value(), "model: it does not say what is usual");
-  require_state(x, *controller.reservoir);
-  if (controller.network() != nullptr) return usual->novelty(x);
-  Eigen::MatrixXd phi(fitted_size(), 1);
-  write_fitted(x, phi);
-  return usual->novelty(phi.col(0));
+  require_features(features, *controller.reservoir);
+  return usual->novelty(features.tail(fitted_size()));
 }
 
-VectorXd Model::foreseen(const Ref<const VectorXd>& x) const {
-  const PredictiveNetwork* network = controller.predictive();
-  require(network != nullptr, "foreseen: the controller has no predictive states");
-  VectorXd seen = network->foreseen(x);
-  if (!scaling) return seen;
-  for (Index i = 0; i < seen.size(); ++i) {
-    const Index channel = network->memory().seen_channel(i);
-    seen[i] = scaling->mean[channel] + scaling->spread[channel] * seen[i];
-  }
-  return seen;
-}
-
-void Model::write_fitted(const Ref<const VectorXd>& x, Ref<Eigen::MatrixXd> features) const {
-  if (const PredictiveNetwork* network = controller.predictive()) {
-    const PredictiveHead& head = network->heads().back();
-    head.write_features(x.segment(x.size() - 1 - head.after(), head.after()), features);
-  } else {
-    controller.reservoir->map_features(x, features);
-  }
-}
-
-Index Model::fitted_size() const {
-  const PredictiveNetwork* network = controller.predictive();
-  return network != nullptr ? network->heads().back().features() : controller.reservoir->features();
-}
+Index Model::fitted_size() const { return controller.reservoir->last_fit(); }
 
 void Model::validate() const {
   require_environment(environment);

@@ -153,6 +153,7 @@ UsualMeasure::UsualMeasure(const Model& model, const Place& place)
       place_(place),
       limit_(std::min(most_rows(model.fitted_size()), place.rows)) {
   features_.resize(model.fitted_size(), 0);
+  all_features_.resize(model.controller.reservoir->features(), 1);
   seen_.resize(1 + model.environment.observation_size(), 0);
 }
 
@@ -184,7 +185,8 @@ void UsualMeasure::add(const StateBlock& block) {
                       greedy_.before()[i]);
     seen_(0, kept_) = rows.rewards[i];
     seen_.col(kept_).tail(seen_.rows() - 1) = rows.inputs.col(i).tail(seen_.rows() - 1);
-    model_.write_fitted(rows.states.col(i), features_.col(kept_++));
+    model_.controller.reservoir->map_features(rows.states.col(i), all_features_);
+    features_.col(kept_++) = all_features_.bottomRows(features_.rows());
   }
 }
 

@@ -62,6 +62,7 @@ class UsualMeasure {
   Place place_;
   Eigen::Index limit_;  // of rows that are kept
   std::vector<double> errors_;
+  Eigen::MatrixXd all_features_;  // of one row
   Eigen::MatrixXd features_;
   Eigen::MatrixXd seen_;  // with them: the reward and the observations
   Eigen::Index kept_ = 0;

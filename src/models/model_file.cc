@@ -8,10 +8,11 @@
 
 #include "core/check.h"
 #include "files/atomic_file.h"
-#include "models/predictive_tensors.h"
-#include "models/safetensors.h"
-#include "models/tensors.h"
-#include "options/options_json.h"
+#include "files/options_json.h"
+#include "files/safetensors.h"
+#include "files/tensors.h"
+#include "models/kinds.h"
+#include "options/describe_records.h"
 
 namespace waggle {
 
@@ -21,19 +22,29 @@ using Eigen::VectorXd;
 /// What of a model is neither tensor nor described elsewhere.
 namespace model_file {
 
-struct NetworkShape {
-  Index members = 1;
-  Index member_units = 0;
-  Activation activation = Activation::relu;
-  bool has_constant = false;
+/// R² that many steps ahead, of each name.
+struct Horizon {
+  Index steps = 1;
+  std::vector<double> explained;  // may be NaN
 };
 
 template <typename Visitor>
-void describe(Visitor& v, NetworkShape& o) {
-  v("members", o.members, "networks side by side");
-  v("member_units", o.member_units, "of each");
-  v("activation", o.activation, "of the units");
-  v("has_constant", o.has_constant, "whether the last unit is 1");
+void describe(Visitor& v, Horizon& o) {
+  v("steps", o.steps, "ahead");
+  v("explained", o.explained, "R² of each name; nan where nothing varies");
+}
+
+struct Predictions {
+  std::vector<std::string> names;
+  std::vector<Horizon> horizons;
+  double reward_model = 0.0;
+};
+
+template <typename Visitor>
+void describe(Visitor& v, Predictions& o) {
+  v("names", o.names, "of what is predicted");
+  v("horizons", o.horizons, "how well, by steps ahead");
+  v("reward_model", o.reward_model, "share of the reward's variance that only it explains");
 }
 
 struct Fit {
@@ -68,71 +79,35 @@ namespace {
 constexpr const char* kFormat = "waggle model";
 constexpr const char* kSupervisedFormat = "waggle readout";
 
-std::string block_name(Index member) { return fmt::format("network.recurrent.{}", member); }
-
-Eigen::SparseMatrix<double> read_sparse(Tensors& tensors, const std::string& name, Index n) {
-  const std::vector<int> starts =
-      tensors.indices(name + ".column_starts", n + 1, std::numeric_limits<std::int32_t>::max());
-  const VectorXd values = tensors.vector(name + ".values");
-  const std::vector<int> rows = tensors.indices(name + ".rows", values.size(), n - 1);
-  require(starts.front() == 0 && starts.back() == values.size() &&
-              std::is_sorted(starts.begin(), starts.end()),
-          "tensor {}: must rise from 0 to the {} values", in_quotes(name + ".column_starts"),
-          values.size());
-  for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
-    for (int i = starts[j] + 1; i < starts[j + 1]; ++i) {
-      require(rows[static_cast<std::size_t>(i) - 1] < rows[static_cast<std::size_t>(i)],
-              "tensor {}: must rise inside column {}", in_quotes(name + ".rows"), j);
-    }
+model_file::Predictions written(const PredictionQuality& quality) {
+  model_file::Predictions result;
+  result.names = quality.names;
+  result.reward_model = quality.reward_model;
+  for (std::size_t h = 0; h < quality.horizons.size(); ++h) {
+    const auto row = quality.explained.row(static_cast<Index>(h));
+    result.horizons.push_back({quality.horizons[h], {row.begin(), row.end()}});
   }
-  return Eigen::Map<const Eigen::SparseMatrix<double>>(n, n, values.size(), starts.data(),
-                                                       rows.data(), values.data());
+  return result;
 }
 
-NetworkWeights read_network(Tensors& tensors, const model_file::NetworkShape& shape) {
-  NetworkWeights weights;
-  const Index n = shape.member_units;
-  weights.member_units = n;
-  weights.activation = shape.activation;
-  weights.has_constant = shape.has_constant;
-  weights.bias = tensors.vector("network.bias");
-  weights.input = tensors.matrix("network.input", weights.bias.size());
-  require(n >= 1 && shape.members >= 1 && shape.members <= weights.bias.size() / n,
-          "network: {} members of {} units do not fit a bias of {}", shape.members, n,
-          weights.bias.size());
-  weights.leak = tensors.vector("network.leak", shape.members * n);
-  for (Index member = 0; member < shape.members; ++member) {
-    NetworkWeights::Block& block = weights.recurrent.emplace_back();
-    const std::string name = block_name(member);
-    if (tensors.has(name)) {
-      block.dense = tensors.matrix(name, n, n);
-    } else if (tensors.has(name + ".values")) {
-      block.sparse = read_sparse(tensors, name, n);
-    } else if (tensors.has(name + ".delayed")) {
-      const std::string delayed = name + ".delayed";
-      block.delayed = tensors.matrix(delayed, tensors.extent(delayed, 0, 2));
+PredictionQuality quality_of(const model_file::Predictions& read) {
+  PredictionQuality quality;
+  quality.names = read.names;
+  quality.reward_model = read.reward_model;
+  for (const model_file::Horizon& horizon : read.horizons) {
+    require(horizon.explained.size() == read.names.size(),
+            "predictive.predictions: {} numbers for {} names, {} steps ahead",
+            horizon.explained.size(), read.names.size(), horizon.steps);
+    quality.horizons.push_back(horizon.steps);
+  }
+  quality.explained.resize(std::ssize(read.horizons), std::ssize(read.names));
+  for (std::size_t h = 0; h < read.horizons.size(); ++h) {
+    for (std::size_t i = 0; i < read.names.size(); ++i) {
+      quality.explained(static_cast<Index>(h), static_cast<Index>(i)) =
+          read.horizons[h].explained[i];
     }
   }
-  return weights;
-}
-
-void write_network(const NetworkWeights& weights, std::map<std::string, Tensor>& tensors) {
-  tensors["network.bias"] = vector_tensor(weights.bias);
-  tensors["network.input"] = matrix_tensor(weights.input);
-  tensors["network.leak"] = vector_tensor(weights.leak);
-  for (std::size_t member = 0; member < weights.recurrent.size(); ++member) {
-    const NetworkWeights::Block& block = weights.recurrent[member];
-    const std::string name = block_name(static_cast<Index>(member));
-    if (block.dense.size() > 0) tensors[name] = matrix_tensor(block.dense);
-    if (block.delayed) tensors[name + ".delayed"] = matrix_tensor(*block.delayed);
-    if (block.sparse.size() == 0) continue;
-    const Index count = block.sparse.nonZeros();
-    tensors[name + ".values"] =
-        vector_tensor(Eigen::Map<const VectorXd>(block.sparse.valuePtr(), count));
-    tensors[name + ".rows"] = index_tensor(block.sparse.innerIndexPtr(), count);
-    tensors[name + ".column_starts"] =
-        index_tensor(block.sparse.outerIndexPtr(), block.sparse.outerSize() + 1);
-  }
+  return quality;
 }
 
 void write_bounds(const char* name, const ActionSpace& space,
@@ -243,18 +218,14 @@ void read_environment(const Safetensors& content, Tensors& tensors, Model& model
 
 /// What it remembers by.
 void read_reservoir(const Safetensors& content, Tensors& tensors, Model& model) {
-  const auto shape =
-      from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
-  EchoStateNetwork network(read_network(tensors, shape));
-  const auto predictive = content.metadata.find(kPredictive);
-  if (predictive != content.metadata.end()) {
-    ReadPredictive read =
-        read_predictive(predictive->second, std::move(network), model.controller.layout, tensors);
-    model.controller.reservoir = std::move(read.network);
-    model.predictions = std::move(read.predictions);
-  } else {
-    model.controller.reservoir = std::make_shared<const EchoStateNetwork>(std::move(network));
+  model.controller.reservoir = read_kind(content, model.controller.layout, tensors);
+  if (model.controller.reservoir->kind() != PredictiveNetwork::kKind) {
     model.options.predictive.reset();  // older files do not know of it
+  }
+  const auto predictions = content.metadata.find("predictions");
+  if (predictions != content.metadata.end()) {
+    model.predictions =
+        quality_of(from_json<model_file::Predictions>(predictions->second, "predictions"));
   }
   if (tensors.has("scaling.mean")) {
     model.scaling = {tensors.vector("scaling.mean"), tensors.vector("scaling.spread")};
@@ -321,11 +292,6 @@ Model from_content(const Safetensors& content) {
   return model;
 }
 
-model_file::NetworkShape shape_of(const NetworkWeights& weights) {
-  return {static_cast<Index>(weights.recurrent.size()), weights.member_units, weights.activation,
-          weights.has_constant};
-}
-
 Supervised readout_from(const Safetensors& content) {
   require_format(content, kSupervisedFormat);
   Tensors tensors(content.tensors);
@@ -333,9 +299,7 @@ Supervised readout_from(const Safetensors& content) {
   model.options = from_json<SupervisedOptions>(find_metadata(content, "options"), "options");
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
-  const auto shape =
-      from_json<model_file::NetworkShape>(find_metadata(content, "network"), "network");
-  model.reservoir = std::make_shared<const EchoStateNetwork>(read_network(tensors, shape));
+  model.reservoir = read_kind(content, {}, tensors);
   const Index n = model.reservoir->features();
   const Index inputs = model.reservoir->inputs();
   model.weights = tensors.matrix("readout.weights", n);
@@ -352,19 +316,15 @@ Supervised readout_from(const Safetensors& content) {
 }  // namespace
 
 std::string serialise(const Supervised& model) {
-  const auto* network = dynamic_cast<const EchoStateNetwork*>(model.reservoir.get());
-  require(network != nullptr, "readout: its reservoir is no echo state network");
-  const NetworkWeights weights = network->weights();
   Safetensors content;
   content.metadata = {{"format", kSupervisedFormat},
                       {"format_version", std::to_string(kModelFormatVersion)},
                       {"waggle_version", WAGGLE_VERSION},
                       {"options", json_text(model.options)},
                       {"seed", std::to_string(model.options.reservoir.seed)},
-                      {"network", json_text(shape_of(weights))},
                       {"fit", json_text(model.diagnostics)}};
+  write_kind(*model.reservoir, content);
   auto& tensors = content.tensors;
-  write_network(weights, tensors);
   tensors["readout.weights"] = matrix_tensor(model.weights);
   tensors["readout.offset"] = vector_tensor(model.offset);
   tensors["state"] = vector_tensor(model.state);
@@ -384,13 +344,6 @@ Supervised parse_supervised(std::string_view bytes, const std::string& name) {
 
 std::string serialise(const Model& model) {
   model.validate();
-  const PredictiveNetwork* predictive = model.controller.predictive();
-  const EchoStateNetwork* network =
-      predictive != nullptr ? &predictive->memory().network() : model.controller.network();
-  require(network != nullptr,
-          "model: its reservoir is no echo state network and no predictive one, and has no file "
-          "format");
-  const NetworkWeights weights = network->weights();
   Safetensors content;
   content.metadata = {{"format", kFormat},
                       {"format_version", std::to_string(kModelFormatVersion)},
@@ -398,15 +351,14 @@ std::string serialise(const Model& model) {
                       {"environment", json_text(model.environment)},
                       {"options", learning_text(model)},
                       {"seed", std::to_string(model.options.reservoir.seed)},
-                      {"network", json_text(shape_of(weights))},
                       {"fit", json_text(model_file::Fit{model.diagnostics, model.singular,
                                                         model.divergence_limit, model.warnings})},
                       {"provenance", json_text(model.provenance)}};
   if (model.improvement) content.metadata["improvement"] = json_text(*model.improvement);
   if (!model.interface.empty()) content.metadata["interface"] = model.interface;
+  if (model.predictions) content.metadata["predictions"] = json_text(written(*model.predictions));
+  write_kind(*model.controller.reservoir, content);
   auto& tensors = content.tensors;
-  write_network(weights, tensors);
-  if (predictive != nullptr) write_predictive(*predictive, model.predictions, content);
   write_bounds("environment", model.environment.actions, tensors);
   write_bounds("actions", model.controller.actions, tensors);
   if (model.scaling) {

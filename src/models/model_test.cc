@@ -13,9 +13,10 @@
 #include <waggle/version.h>
 
 #include "expect_error.h"
+#include "files/options_json.h"
+#include "files/safetensors.h"
 #include "model_cases.h"
-#include "models/safetensors.h"
-#include "options/options_json.h"
+#include "options/describe_records.h"
 #include "plain_learner.h"
 
 namespace waggle {

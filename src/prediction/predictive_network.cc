@@ -176,17 +176,13 @@ void PredictiveNetwork::step(const Ref<const VectorXd>& x, const Ref<const Vecto
   next[at] = reward / static_cast<double>(heads_.size());
 }
 
-VectorXd PredictiveNetwork::foreseen(const Ref<const VectorXd>& state) const {
-  require(state.size() == units_, "foreseen: a state of size {}, must be {}", state.size(), units_);
-  VectorXd seen = VectorXd::Zero(memory_.seen_size());
-  Index at = memory_.size() + channels();
-  for (const PredictiveHead& head : heads_) {
-    require(head.size() >= seen.size(), "foreseen: {} numbers are predicted, {} are seen",
-            head.size(), seen.size());
-    seen += state.segment(at + head.size() - seen.size(), seen.size());  // they come last in s
-    at += head.after();
-  }
-  return seen / static_cast<double>(heads_.size());
+void PredictiveNetwork::require_layout(const InputLayout& layout) const {
+  const InputLayout& own = memory_.layout();
+  require(own.reward == layout.reward && own.action_channels() == layout.action_channels(),
+          "controller: the memory reads {} and {} channels of the action, the input layout says "
+          "{} and {}",
+          own.reward ? "the reward" : "no reward", own.action_channels(),
+          layout.reward ? "the reward" : "no reward", layout.action_channels());
 }
 
 void PredictiveNetwork::map_features(const Ref<const MatrixXd>& x, Ref<MatrixXd> out) const {

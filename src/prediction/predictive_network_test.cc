@@ -223,18 +223,5 @@ TEST(PredictionQuality, KnowsWhetherAnythingIsPredicted) {
   EXPECT_TRUE(quality.any());
 }
 
-TEST(PredictiveNetwork, WhatIsSeenComesLastInAPredictiveState) {
-  const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 1};
-  const auto network = random_network(layout, {{.size = 3, .rewarded = true}, {.size = 2}});
-  VectorXd state = VectorXd::Zero(network->units());
-  // m, the action, u of both heads, the reward.
-  state.tail(4 + 2 + 1) << 9.0, 1.0, 2.0, 9.0, 3.0, 6.0, 9.0;
-  EXPECT_EQ(network->foreseen(state), Eigen::Vector2d(2.0, 4.0));
-  expect_error([&] { network->foreseen(state.head(5)); }, "foreseen", "size 5");
-  const auto blind = random_network(layout, {{.size = 1}});
-  expect_error([&] { blind->foreseen(VectorXd::Zero(blind->units())); }, "1 numbers are predicted",
-               "2 are seen");
-}
-
 }  // namespace
 }  // namespace waggle

@@ -13,6 +13,8 @@ void ReservoirSystem::map_features(const Ref<const MatrixXd>& x, Ref<MatrixXd> o
   out = x;
 }
 
+void ReservoirSystem::require_layout(const InputLayout& /*layout*/) const {}
+
 void ReservoirSystem::drive(const Ref<const MatrixXd>& z, Ref<MatrixXd> states) const {
   require(z.rows() == inputs(), "drive: input has {} channels, the reservoir takes {}", z.rows(),
           inputs());

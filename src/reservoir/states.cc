@@ -62,7 +62,7 @@ void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
 class Stretches {
  public:
   explicit Stretches(const ReservoirSystem& reservoir)
-      : network_(dynamic_cast<const EchoStateNetwork*>(&reservoir)) {}
+      : network_(reservoir.side_by_side()) {}
 
   /// Whether there may be any: not if they were found to be of no use.
   bool possible() const { return network_ != nullptr; }

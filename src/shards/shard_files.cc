@@ -6,9 +6,10 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
-#include "models/safetensors.h"
-#include "models/tensors.h"
-#include "options/options_json.h"
+#include "files/safetensors.h"
+#include "files/tensors.h"
+#include "files/options_json.h"
+#include "options/describe_records.h"
 #include "prediction/named_sums.h"
 #include "prediction/prediction_fit.h"
 #include "shards/fingerprint.h"

@@ -66,7 +66,7 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
       scale_(rewards),
       block_(blocks.size),
       before_(blocks.before),
-      mapped_(dynamic_cast<const EchoStateNetwork*>(&reservoir) == nullptr),
+      mapped_(reservoir.has_own_features()),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), mapped_ ? block_ : 0),
@@ -80,10 +80,9 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
   if (options_.method == Method::bellman_residual) {
     residuals_ = std::make_unique<LeastSquares>(reservoir.features());
   } else {
-    const auto* network = dynamic_cast<const EchoStateNetwork*>(&reservoir);
-    const bool averaged = options_.average_members && network != nullptr;
-    const Index members = averaged ? network->members() : 1;
-    own_ = averaged ? network->member_units() : reservoir.features();
+    const bool averaged = options_.average_members;
+    const Index members = averaged ? reservoir.members() : 1;
+    own_ = averaged ? reservoir.member_units() : reservoir.features();
     shared_ = reservoir.features() - members * own_;
     const Index folds = options_.solve.choose() ? kFolds : 1;
     require_memory(value_bytes(options_, members, own_, shared_),

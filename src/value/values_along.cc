@@ -30,7 +30,7 @@ void require_rows(Index rows, Index washout, Index of) {
 ValuesAlong::ValuesAlong(const ReservoirSystem& reservoir, const Ref<const VectorXd>& weights,
                          double discount)
     : reservoir_(reservoir),
-      mapped_(dynamic_cast<const EchoStateNetwork*>(&reservoir) == nullptr),
+      mapped_(reservoir.has_own_features()),
       weights_(weights),
       discount_(discount),
       range_{kInfinity, -kInfinity} {

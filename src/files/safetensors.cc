@@ -1,4 +1,4 @@
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 
 #include <algorithm>
 #include <array>

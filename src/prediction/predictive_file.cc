@@ -1,11 +1,14 @@
-#include "models/predictive_tensors.h"
+#include "prediction/predictive_file.h"
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/check.h"
-#include "options/options_json.h"
+#include "files/options_json.h"
+#include "reservoir/network_file.h"
 
 namespace waggle {
 
@@ -14,36 +17,10 @@ using Eigen::MatrixXd;
 
 namespace model_file {
 
-/// R² that many steps ahead, of each name.
-struct Horizon {
-  Index steps = 1;
-  std::vector<double> explained;  // may be NaN
-};
-
-template <typename Visitor>
-void describe(Visitor& v, Horizon& o) {
-  v("steps", o.steps, "ahead");
-  v("explained", o.explained, "R² of each name; nan where nothing varies");
-}
-
-struct Predictions {
-  std::vector<std::string> names;
-  std::vector<Horizon> horizons;
-  double reward_model = 0.0;
-};
-
-template <typename Visitor>
-void describe(Visitor& v, Predictions& o) {
-  v("names", o.names, "of what is predicted");
-  v("horizons", o.horizons, "how well, by steps ahead");
-  v("reward_model", o.reward_model, "share of the reward's variance that only it explains");
-}
-
 struct Predictive {
   Index frames = 0;
   Index seen = 0;
   Index heads = 0;
-  std::optional<Predictions> predictions = std::nullopt;
 };
 
 template <typename Visitor>
@@ -51,7 +28,6 @@ void describe(Visitor& v, Predictive& o) {
   v("frames", o.frames, "inputs before the last that are remembered exactly");
   v("seen", o.seen, "what was seen that many steps further back, too");
   v("heads", o.heads, "fits that are averaged");
-  v("predictions", o.predictions, "what of the future is known, and how well");
 }
 
 }  // namespace model_file
@@ -60,7 +36,7 @@ namespace {
 
 constexpr Index kMostHeads = 100;
 // Who acts holds this many numbers, which the file itself need not have.
-constexpr Index kMostProducts = 50'000'000;
+constexpr Index kMostHeldNumbers = 50'000'000;
 
 std::string part_name(std::size_t head, const char* part) {
   return fmt::format("predictive.{}.{}", head, part);
@@ -69,10 +45,10 @@ std::string part_name(std::size_t head, const char* part) {
 void require_size(const std::vector<PredictiveHead>& heads, Index channels) {
   Index features = 0;
   for (const PredictiveHead& head : heads) features += head.value.size() + head.knots.cols();
-  require(features <= kMostProducts / channels,
+  require(features <= kMostHeldNumbers / channels,
           "predictive: {} features of the value and {} channels of the action, their product must "
           "be at most {}",
-          features, channels, kMostProducts);
+          features, channels, kMostHeldNumbers);
 }
 
 void write_features(const RectifiedFeatures& features, const std::string& name,
@@ -150,58 +126,29 @@ PredictiveHead read_head(std::size_t number, Index n, Index channels, Tensors& t
   return head;
 }
 
-model_file::Predictions written(const PredictionQuality& quality) {
-  model_file::Predictions result;
-  result.names = quality.names;
-  result.reward_model = quality.reward_model;
-  for (std::size_t h = 0; h < quality.horizons.size(); ++h) {
-    const auto row = quality.explained.row(static_cast<Index>(h));
-    result.horizons.push_back({quality.horizons[h], {row.begin(), row.end()}});
-  }
-  return result;
-}
-
-PredictionQuality quality_of(const model_file::Predictions& read) {
-  PredictionQuality quality;
-  quality.names = read.names;
-  quality.reward_model = read.reward_model;
-  for (const model_file::Horizon& horizon : read.horizons) {
-    require(horizon.explained.size() == read.names.size(),
-            "predictive.predictions: {} numbers for {} names, {} steps ahead",
-            horizon.explained.size(), read.names.size(), horizon.steps);
-    quality.horizons.push_back(horizon.steps);
-  }
-  quality.explained.resize(std::ssize(read.horizons), std::ssize(read.names));
-  for (std::size_t h = 0; h < read.horizons.size(); ++h) {
-    for (std::size_t i = 0; i < read.names.size(); ++i) {
-      quality.explained(static_cast<Index>(h), static_cast<Index>(i)) =
-          read.horizons[h].explained[i];
-    }
-  }
-  return quality;
-}
-
 }  // namespace
 
-void write_predictive(const PredictiveNetwork& network,
-                      const std::optional<PredictionQuality>& predictions, Safetensors& content) {
-  const std::vector<PredictiveHead>& heads = network.heads();
-  require(std::ssize(heads) <= kMostHeads, "predictive: {} fits, a file has at most {}",
-          heads.size(), kMostHeads);
-  require_size(heads, network.channels());
+void PredictiveNetwork::save(Safetensors& file) const {
+  memory_.network().save(file);
+  require(std::ssize(heads_) <= kMostHeads, "predictive: {} fits, a file has at most {}",
+          heads_.size(), kMostHeads);
+  require_size(heads_, channels());
   model_file::Predictive metadata;
-  metadata.frames = network.memory().frames();
-  metadata.seen = network.memory().seen();
-  metadata.heads = std::ssize(heads);
-  if (predictions) metadata.predictions = written(*predictions);
-  content.metadata[kPredictive] =
+  metadata.frames = memory_.frames();
+  metadata.seen = memory_.seen();
+  metadata.heads = std::ssize(heads_);
+  file.metadata[std::string(kKind)] =
       to_json(metadata).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (std::size_t i = 0; i < heads.size(); ++i) write_head(heads[i], i, content.tensors);
+  for (std::size_t i = 0; i < heads_.size(); ++i) write_head(heads_[i], i, file.tensors);
 }
 
-ReadPredictive read_predictive(const std::string& text, EchoStateNetwork network,
-                               const InputLayout& layout, Tensors& tensors) {
-  const auto metadata = from_json<model_file::Predictive>(text, kPredictive);
+std::shared_ptr<const ReservoirSystem> read_predictive(const Safetensors& file,
+                                                       const InputLayout& layout,
+                                                       Tensors& tensors) {
+  const std::string kind(PredictiveNetwork::kKind);
+  nlohmann::json json = parse_json(file.metadata.at(kind), kind);
+  if (json.is_object()) json.erase("predictions");  // stood here in older files
+  const auto metadata = from_json_object<model_file::Predictive>(json, kind);
   // As far as options go, so that no size overflows.
   PredictiveOptions lengths;
   lengths.frames = metadata.frames;
@@ -209,21 +156,18 @@ ReadPredictive read_predictive(const std::string& text, EchoStateNetwork network
   try {
     lengths.validate();
   } catch (const Error& error) {
-    throw Error(fmt::format("{}.{}", kPredictive, error.what()));
+    throw Error(fmt::format("{}.{}", kind, error.what()));
   }
   require(metadata.heads >= 1 && metadata.heads <= kMostHeads,
           "predictive.heads = {}: must be in [1, {}]", metadata.heads, kMostHeads);
-  HistoryMemory memory(std::move(network), layout, metadata.frames, metadata.seen);
+  HistoryMemory memory(read_network(file, tensors), layout, metadata.frames, metadata.seen);
   std::vector<PredictiveHead> heads;
   for (Index i = 0; i < metadata.heads; ++i) {
     heads.push_back(
         read_head(static_cast<std::size_t>(i), memory.size(), layout.action_channels(), tensors));
   }
   require_size(heads, layout.action_channels());
-  ReadPredictive result;
-  result.network = std::make_shared<const PredictiveNetwork>(std::move(memory), std::move(heads));
-  if (metadata.predictions) result.predictions = quality_of(*metadata.predictions);
-  return result;
+  return std::make_shared<const PredictiveNetwork>(std::move(memory), std::move(heads));
 }
 
 }  // namespace waggle

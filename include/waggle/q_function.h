@@ -1,26 +1,27 @@
 #pragma once
 
-#include <memory>
-
 #include <Eigen/Core>
-
-#include <waggle/controller.h>
-
-#include "control/piecewise_linear.h"
 
 namespace waggle {
 
+/// Where a function of one action is largest, and how large.
+struct Maximum {
+  double action = 0.0;
+  double value = 0.0;
+};
+
 /// Q(history, ·) from one history at a time, as a function of the action's channels v: the numbers
-/// of a continuous action, or the one-hot code of a choice.
+/// of a continuous action, or the one-hot code of a choice. The one seam between learning and
+/// acting: whatever is learnt is asked through it for what actions are worth.
 ///
-///     prepare(x_k, z_k without the action)  →  at(v), step(v, x_{k+1})
+///     prepare(x_k, z_k without the action)  →  at(v), along(i), step(v, x_{k+1})
 ///
 /// What does not depend on the action is computed once, by `prepare`. Nothing allocates after
-/// construction. Each kind of reservoir that can do better than a whole step for each action has
-/// its own; `action_value_of` knows them.
-class ActionValue {
+/// construction. ReservoirSystem::q_function makes one, which must not outlive the system; its
+/// weights are 0.
+class QFunction {
  public:
-  virtual ~ActionValue() = default;
+  virtual ~QFunction() = default;
 
   /// W, one for each feature.
   virtual void set_weights(const Eigen::Ref<const Eigen::VectorXd>& weights) = 0;
@@ -44,25 +45,24 @@ class ActionValue {
   /// next = x_{k+1}(v).
   virtual void step(const Eigen::Ref<const Eigen::VectorXd>& channels,
                     Eigen::Ref<Eigen::VectorXd> next) = 0;
-  /// Wᵀφ(x).
+  /// Wᵀφ(x) of a state that an action led to …
   virtual double of_state(const Eigen::Ref<const Eigen::VectorXd>& state) = 0;
+  /// … and φ(x) of the last state asked for, worked out once for all who want it.
+  virtual const Eigen::VectorXd& features() const = 0;
   /// Q of one action …
   virtual double at(const Eigen::Ref<const Eigen::VectorXd>& channels) = 0;
   /// … and of one in every column.
   virtual void at_each(const Eigen::MatrixXd& candidates, Eigen::VectorXd& values);
 
-  /// Whether Q is piecewise linear in every channel, so that `maximise_along` may be asked.
+  /// Whether Q is piecewise linear in every channel, so that `along` may be asked.
   virtual bool is_piecewise_linear() const { return false; }
   /// The greatest Q over one channel in [lower, upper], the others as in `channels`; its mean over
   /// ± half_width if that is > 0.
-  virtual Maximum maximise_along(Eigen::Index channel, const Eigen::VectorXd& channels,
-                                 double lower, double upper, double half_width);
+  virtual Maximum along(Eigen::Index channel, const Eigen::VectorXd& channels, double lower,
+                        double upper, double half_width);
 
  protected:
   Eigen::MatrixXd all_x_, all_z_;  // as prepare_all() was given them
 };
-
-/// For the controller's reservoir and layout; its weights are 0.
-std::unique_ptr<ActionValue> action_value_of(const Controller& controller);
 
 }  // namespace waggle

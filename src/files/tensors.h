@@ -7,7 +7,7 @@
 
 #include <Eigen/Core>
 
-#include "models/safetensors.h"
+#include "files/safetensors.h"
 
 namespace waggle {
 

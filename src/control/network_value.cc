@@ -1,10 +1,8 @@
-#include "control/action_value.h"
-
-#include <utility>
-
 #include <waggle/activation.h>
+#include <waggle/controller.h>
+#include <waggle/q_function.h>
 
-#include "control/predictive_value.h"
+#include "control/piecewise_linear.h"
 #include "core/check.h"
 #include "reservoir/kernels.h"
 
@@ -15,34 +13,35 @@ using Eigen::MatrixXd;
 using Eigen::Ref;
 using Eigen::VectorXd;
 
-void ActionValue::prepare_all(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z) {
+void QFunction::prepare_all(const Ref<const MatrixXd>& x, const Ref<const MatrixXd>& z) {
   all_x_ = x;
   all_z_ = z;
 }
 
-void ActionValue::select(Index column) { prepare(all_x_.col(column), all_z_.col(column)); }
+void QFunction::select(Index column) { prepare(all_x_.col(column), all_z_.col(column)); }
 
-void ActionValue::at_each(const MatrixXd& candidates, VectorXd& values) {
+void QFunction::at_each(const MatrixXd& candidates, VectorXd& values) {
   for (Index j = 0; j < candidates.cols(); ++j) values[j] = at(candidates.col(j));
 }
 
-Maximum ActionValue::maximise_along(Index /*channel*/, const VectorXd& /*channels*/,
-                                    double /*lower*/, double /*upper*/, double /*half_width*/) {
+Maximum QFunction::along(Index /*channel*/, const VectorXd& /*channels*/, double /*lower*/,
+                         double /*upper*/, double /*half_width*/) {
   throw Error("the value is not piecewise linear in the action: it cannot be maximised exactly");
 }
 
 namespace {
 
 /// Any reservoir system: a step for each action.
-class SteppedValue final : public ActionValue {
+class SteppedValue final : public QFunction {
  public:
-  SteppedValue(std::shared_ptr<const ReservoirSystem> reservoir, const InputLayout& layout)
-      : reservoir_(std::move(reservoir)),
+  SteppedValue(const ReservoirSystem& reservoir, const InputLayout& layout)
+      : reservoir_(reservoir),
         first_(layout.action_offset()),
-        state_(VectorXd::Zero(reservoir_->units())),
+        weights_(VectorXd::Zero(reservoir.features())),
+        state_(VectorXd::Zero(reservoir.units())),
         z_(VectorXd::Zero(layout.size())),
         next_(state_),
-        features_(MatrixXd::Zero(reservoir_->features(), 1)) {}
+        features_(weights_) {}
 
   void set_weights(const Ref<const VectorXd>& weights) override { weights_ = weights; }
   void prepare(const Ref<const VectorXd>& x, const Ref<const VectorXd>& z) override {
@@ -51,37 +50,38 @@ class SteppedValue final : public ActionValue {
   }
   void step(const Ref<const VectorXd>& channels, Ref<VectorXd> next) override {
     z_.segment(first_, channels.size()) = channels;
-    reservoir_->step(state_, z_, next);
+    reservoir_.step(state_, z_, next);
   }
   double of_state(const Ref<const VectorXd>& state) override {
-    reservoir_->map_features(state, features_);
-    return weights_.dot(features_.col(0));
+    reservoir_.map_features(state, features_);
+    return weights_.dot(features_);
   }
+  const VectorXd& features() const override { return features_; }
   double at(const Ref<const VectorXd>& channels) override {
     step(channels, next_);
     return of_state(next_);
   }
 
  private:
-  std::shared_ptr<const ReservoirSystem> reservoir_;
+  const ReservoirSystem& reservoir_;
   Index first_;  // channel of the action
-  VectorXd weights_, state_, z_, next_;
-  MatrixXd features_;
+  VectorXd weights_, state_, z_, next_, features_;
 };
 
 /// An echo state network: A x + ζ + C (r, o) is formed once, and an action then costs O(n).
-class NetworkValue final : public ActionValue {
+class NetworkValue final : public QFunction {
  public:
-  NetworkValue(std::shared_ptr<const ReservoirSystem> owner, const EchoStateNetwork& network,
-               const InputLayout& layout)
-      : owner_(std::move(owner)),
-        network_(network),
+  NetworkValue(const EchoStateNetwork& network, const InputLayout& layout)
+      : network_(network),
         first_(layout.action_offset()),
         state_(VectorXd::Zero(network.units())),
         base_(state_),
         shifted_(state_),
         next_(state_),
-        maximiser_(network.units()) {}
+        features_(state_),
+        maximiser_(network.units()) {
+    set_weights(state_);
+  }
 
   void set_weights(const Ref<const VectorXd>& weights) override {
     weights_ = weights;
@@ -117,15 +117,19 @@ class NetworkValue final : public ActionValue {
     }
     network_.activate(state_, next);
   }
-  double of_state(const Ref<const VectorXd>& state) override { return weights_.dot(state); }
+  double of_state(const Ref<const VectorXd>& state) override {
+    features_ = state;
+    return weights_.dot(state);
+  }
+  const VectorXd& features() const override { return features_; }
   double at(const Ref<const VectorXd>& channels) override {
     step(channels, next_);
-    return of_state(next_);
+    return weights_.dot(next_);
   }
 
   void at_each(const MatrixXd& candidates, VectorXd& values) override {
     if (candidates.rows() != 1 || !is_rectified(network_.activation())) {
-      ActionValue::at_each(candidates, values);
+      QFunction::at_each(candidates, values);
       return;
     }
     const Index n = network_.nonlinear_units();
@@ -142,8 +146,8 @@ class NetworkValue final : public ActionValue {
     return waggle::is_piecewise_linear(network_.activation());
   }
 
-  Maximum maximise_along(Index channel, const VectorXd& channels, double lower, double upper,
-                         double half_width) override {
+  Maximum along(Index channel, const VectorXd& channels, double lower, double upper,
+                double half_width) override {
     const Index n = network_.nonlinear_units();
     const Index linear = network_.units() - n;
     const bool kinked = is_rectified(network_.activation());
@@ -179,7 +183,6 @@ class NetworkValue final : public ActionValue {
     return network_.input().col(first_ + channel);
   }
 
-  std::shared_ptr<const ReservoirSystem> owner_;
   const EchoStateNetwork& network_;
   Index first_;  // channel of the action
   VectorXd weights_;
@@ -190,22 +193,18 @@ class NetworkValue final : public ActionValue {
   double remembered_ = 0.0;  // what the leak keeps of the value of x
   VectorXd shifted_;         // base_ with all but one channel applied
   VectorXd next_;
+  VectorXd features_;  // the last state asked for
   PiecewiseLinearMaximiser maximiser_;
 };
 
 }  // namespace
 
-std::unique_ptr<ActionValue> action_value_of(const Controller& controller) {
-  std::unique_ptr<ActionValue> value;
-  if (const EchoStateNetwork* network = controller.network()) {
-    value = std::make_unique<NetworkValue>(controller.reservoir, *network, controller.layout);
-  } else if (const PredictiveNetwork* predictive = controller.predictive()) {
-    value = predictive_value(controller.reservoir, *predictive);
-  } else {
-    value = std::make_unique<SteppedValue>(controller.reservoir, controller.layout);
-  }
-  value->set_weights(VectorXd::Zero(controller.reservoir->features()));
-  return value;
+std::unique_ptr<QFunction> ReservoirSystem::q_function(const InputLayout& layout) const {
+  return std::make_unique<SteppedValue>(*this, layout);
+}
+
+std::unique_ptr<QFunction> EchoStateNetwork::q_function(const InputLayout& layout) const {
+  return std::make_unique<NetworkValue>(*this, layout);
 }
 
 }  // namespace waggle

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/json.h"
-#include "options/options_reader.h"
+#include "files/options_reader.h"
 
 namespace waggle {
 

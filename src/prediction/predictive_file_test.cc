@@ -12,8 +12,9 @@
 #include <waggle/model_file.h>
 
 #include "expect_error.h"
-#include "models/safetensors.h"
-#include "options/options_json.h"
+#include "files/options_json.h"
+#include "files/safetensors.h"
+#include "options/describe_records.h"
 #include "predictive_cases.h"
 
 namespace waggle {

@@ -16,7 +16,6 @@
 
 #include "core/text.h"
 #include "files/json.h"
-#include "options/describe_records.h"
 
 namespace waggle {
 

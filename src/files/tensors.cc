@@ -1,4 +1,4 @@
-#include "models/tensors.h"
+#include "files/tensors.h"
 
 #include <algorithm>
 #include <cstring>
