@@ -36,10 +36,6 @@ Index rows_after_washout(TrajectorySource& source, Index washout) {
 
 }  // namespace
 
-FoldBlocks FoldBlocks::of(Index rows) {
-  return {.size = std::clamp<Index>(rows / (4 * kFolds), 1, kEquationBlock)};
-}
-
 double value_bytes(const ValueOptions& options, Index members, Index own, Index shared) {
   if (options.method == Method::bellman_residual) {
     return LeastSquares::bytes(members * own + shared);
@@ -56,16 +52,18 @@ double value_bytes(const ValueOptions& options, Index members, Index own, Index 
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                                TrajectorySource& source, const RewardScale& rewards)
-    : ValueEquations(reservoir, options,
-                     FoldBlocks::of(rows_after_washout(source, options.washout_rows())), rewards) {}
+    : ValueEquations(
+          reservoir, options,
+          std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1,
+                            kEquationBlock),
+          rewards) {}
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               const FoldBlocks& blocks, const RewardScale& rewards)
+                               Index block, const RewardScale& rewards)
     : reservoir_(reservoir),
       options_(options),
       scale_(rewards),
-      block_(blocks.size),
-      before_(blocks.before),
+      block_(block),
       mapped_(reservoir.has_own_features()),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
@@ -106,7 +104,7 @@ void ValueEquations::add(const ValueEquation& row) {
   starts_[at] = row.starts_episode ? 1 : 0;
   ++rows_;
   ++held_;
-  if ((before_ + rows_) % block_ == 0) flush();
+  if (rows_ % block_ == 0) flush();
 }
 
 void ValueEquations::flush() {
@@ -141,7 +139,7 @@ void ValueEquations::flush() {
       }
     }
     const Ref<const MatrixXd> instruments = traced ? traces_.leftCols(held_) : features;
-    const auto block = static_cast<std::size_t>((before_ + rows_ - 1) / block_);
+    const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
     const auto add_member = [&](int i) {
       const auto member = static_cast<std::size_t>(i);
       TdMoments& fold = folds_[member][block % folds_[member].size()];
