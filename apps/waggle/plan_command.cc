@@ -16,6 +16,7 @@
 #include "config.h"
 #include "core/check.h"
 #include "core/text.h"
+#include "figures.h"
 #include "files/atomic_file.h"
 #include "fit_flags.h"
 #include "log_columns_flags.h"
@@ -23,7 +24,6 @@
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
-#include "results.h"
 #include "shard_commands.h"
 #include "shards/shard_records.h"
 

@@ -16,13 +16,13 @@
 #include "config.h"
 #include "core/check.h"
 #include "core/text.h"
+#include "figures.h"
 #include "files/atomic_file.h"
 #include "logs/log_columns.h"
 #include "model_text.h"
 #include "models/safetensors.h"
 #include "option_flags.h"
 #include "progress.h"
-#include "results.h"
 #include "shards/shard_records.h"
 
 namespace waggle::app {
