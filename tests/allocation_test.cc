@@ -175,19 +175,5 @@ INSTANTIATE_TEST_SUITE_P(
                     ReservoirOptions{.procedure_one = ProcedureOne{.input_bound = 3.0}},
                     ReservoirOptions{.units = 50, .slowest_leak = 0.1}));
 
-TEST(Allocation, AnOnlineUpdateAllocatesNothing) {
-  RandomNumbers numbers;
-  const VectorXd features = numbers.vector(50), next = numbers.vector(50);
-  const MatrixXd sigma = MatrixXd::Identity(50, 50);
-  for (const OnlineUpdate update :
-       {OnlineUpdate::plain, OnlineUpdate::whitened, OnlineUpdate::recursive}) {
-    OnlineValue value({.update = update}, sigma, 1000);  // whitened again after 1,000 more
-    EXPECT_EQ(count_allocations([&] {
-                for (int k = 0; k < 100; ++k) value.update(features, 0.5, next);
-              }),
-              0);
-  }
-}
-
 }  // namespace
 }  // namespace waggle

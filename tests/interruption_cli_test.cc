@@ -83,7 +83,6 @@ TEST_F(InterruptionCli, DoesNotWaitForALongComputation) {
       // The optimum of somebody who looks far ahead.
       {"TERM",
        "evaluate " + path("patient") + " bee-world --steps 1 --episodes 1 --out " + path("out")},
-      {"INT", "series mackey-glass --steps 100000000"},
   };
   for (const auto& [signal, command] : commands) {
     expect_end(command, signal, kNothing);
@@ -114,7 +113,6 @@ TEST_F(InterruptionCli, ReachesWhoWaitsForAReader) {
   std::string lines;
   for (int k = 0; k < 5000; ++k) lines += "{\"nectar\": 1}\n";
   expect_end("act " + model + " <" + write("lines", lines), "TERM", "", pipe);
-  expect_end("series lorenz --steps 20000", "INT", kNothing, pipe);
   expect_end("simulate bee-world --steps 10000000 -o " + pipe, "TERM", kNothing);
 }
 

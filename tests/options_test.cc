@@ -18,13 +18,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <waggle_paper/waggle_paper.h>
 
 #include <waggle/describe.h>
 #include <waggle/environments.h>
 #include <waggle/presets.h>
 #include <waggle/sensor.h>
-#include <waggle/theory/hidden_markov.h>
-#include <waggle/theory/mean_flow.h>
 
 #include "config.h"
 #include "expect_error.h"
@@ -338,19 +337,25 @@ std::string text_of(const std::filesystem::path& file) {
 /// The list above is by hand: whoever adds options is told what is missing in it. An environment's
 /// are there if it is in the table.
 TEST(Describe, NoOptionsAreForgotten) {
-  const std::filesystem::path include = WAGGLE_SOURCE_DIR "/include/waggle";
-  const std::string listed = text_of(__FILE__), table = text_of(include / "environments.h");
+  const std::string source = WAGGLE_SOURCE_DIR;
+  const std::string listed = text_of(__FILE__);
+  const std::string table = text_of(source + "/include/waggle/environments.h");
   static const std::regex declared(R"(struct (\w*(Options|Exploration)) )");
   std::size_t structs = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(include)) {
-    if (entry.path().extension() != ".h") continue;
-    const std::string text = text_of(entry.path());
+  std::vector<std::filesystem::path> headers;
+  for (const char* include : {"/include/waggle", "/paper/include/waggle_paper"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source + include)) {
+      if (entry.path().extension() == ".h") headers.push_back(entry.path());
+    }
+  }
+  for (const std::filesystem::path& header : headers) {
+    const std::string text = text_of(header);
     for (std::sregex_iterator found(text.begin(), text.end(), declared), end; found != end;
          ++found) {
       const std::string name = (*found)[1];
       EXPECT_TRUE(listed.find("\"" + name + "\");") != std::string::npos ||
                   table.find("BuiltInEnvironment<" + name + ">") != std::string::npos)
-          << name << " of " << entry.path() << " is not in the list of this test";
+          << name << " of " << header << " is not in the list of this test";
       ++structs;
     }
   }

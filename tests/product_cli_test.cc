@@ -110,10 +110,6 @@ TEST_F(ProductCli, EveryCommandTakesAConfiguration) {
                                               "out = \"x.csv\"\n"),
                  "stops", "no such option");
   expect_refused("inspect x --config " + write("c.toml", "jsn = true\n"), "jsn", "'json'");
-  expect_refused("reproduce --config " + write("d.toml", "seeds = \"many\"\n"), "seeds", "many");
-  const json result = json::parse(done("reproduce --json --config " +
-                                       write("e.toml", "experiment = \"bee-world\"\nseeds = 1\n")));
-  EXPECT_EQ(result["experiments"][0]["seeds"], 1);
 }
 
 TEST_F(ProductCli, DiscreteActionsAnswerWithTheirLabels) {

@@ -28,7 +28,7 @@ class ReportCli : public Cli {
     return {
         {"version", "0.1.0"},
         {"kind", "experiments"},
-        {"command", "waggle reproduce convergence --seeds 2"},
+        {"command", "waggle-paper reproduce convergence --seeds 2"},
         {"experiments",
          {{{"experiment", "convergence-theorem-1"},
            {"title", "Theorem 1"},

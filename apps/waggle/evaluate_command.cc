@@ -20,15 +20,14 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "environments.h"
+#include "figures.h"
 #include "files/atomic_file.h"
-#include "learning_figures.h"
 #include "log_evaluation_text.h"
 #include "log_flags.h"
 #include "model_text.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "repeat_command.h"
-#include "results.h"
 #include "usage.h"
 
 namespace waggle::app {

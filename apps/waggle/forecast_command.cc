@@ -13,6 +13,7 @@
 #include <waggle/forecast.h>
 
 #include "config.h"
+#include "figures.h"
 #include "files/atomic_file.h"
 #include "learn/fit_warnings.h"
 #include "logs/csv.h"
@@ -20,7 +21,6 @@
 #include "progress.h"
 #include "repeat_command.h"
 #include "reservoir_flags.h"
-#include "results.h"
 
 namespace waggle::app {
 
@@ -235,7 +235,7 @@ void add_forecast(CLI::App& app) {
   options->flags.add_reservoir(*command);
   options->flags.add_fit(*command);
   command->footer(
-      "Example:\n  waggle series mackey-glass --steps 4000 -o series.csv\n"
+      "Example:\n  waggle-paper series mackey-glass --steps 4000 -o series.csv\n"
       "  waggle forecast series.csv --column x --horizon 10 --out out");
   command->callback([options, command] {
     options->repeat = repeat_command(*command);

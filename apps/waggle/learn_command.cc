@@ -24,9 +24,9 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "data/read_ahead.h"
+#include "figures.h"
 #include "files/atomic_file.h"
 #include "fit_flags.h"
-#include "learning_figures.h"
 #include "log_columns_flags.h"
 #include "logs/log_columns.h"
 #include "model_text.h"
@@ -35,7 +35,6 @@
 #include "options/results_json.h"
 #include "progress.h"
 #include "repeat_command.h"
-#include "results.h"
 #include "tuning_text.h"
 
 namespace waggle::app {

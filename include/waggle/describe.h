@@ -16,13 +16,8 @@
 #include <waggle/log.h>
 #include <waggle/model.h>
 #include <waggle/names.h>
-#include <waggle/online.h>
-#include <waggle/online_value.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
-#include <waggle/reference/bee_world.h>
-#include <waggle/reference/known_state.h>
-#include <waggle/reference/market_maker.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
 #include <waggle/series.h>
@@ -34,7 +29,7 @@
 /// One description of every options struct: its fields by name, with a line of help each, in a
 /// describe() that stands beside it. Whatever reads, writes or shows options walks it (files,
 /// flags, bindings), so they cannot disagree. This header has them all, but for the environments
-/// (environments.h) and the study of the paper (theory/).
+/// (environments.h).
 ///
 ///     struct Printer {
 ///       template <typename Field>

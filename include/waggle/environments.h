@@ -22,8 +22,8 @@
 ///     Simulation simulation(*problem.environment, seed);
 ///
 /// A new one is a header (its options, their describe(), the environment, its problem), a source in
-/// src/env, and here its header and its line. Where its best is worked out, in src/reference, its
-/// problem is put together there.
+/// src/env, and here its header and its line. What is known of its best is added in
+/// paper/reference.
 namespace waggle {
 
 /// An entry of the table.

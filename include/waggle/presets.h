@@ -18,15 +18,6 @@ LearnOptions predictive();
 /// networks with units of many time scales whose kinks lie where the data is; one round.
 LearnOptions direct();
 
-/// The paper's recipe to the letter: one greedy step on the Bellman residual of n = 300 units drawn
-/// from U(−0.05, 0.05) with ‖A‖₂ = 1, inputs as they come, γ = ½, 100 sampled candidates.
-LearnOptions paper();
-
-/// Acts on what it has learnt so far, in 20 rounds: for systems whose outcomes are nearly certain.
-LearnOptions iterated();
-/// The same for systems with much noise and a short memory.
-LearnOptions iterated_noisy();
-
 /// Forecasting a smooth series from its own past, SupervisedOptions{}.
 SupervisedOptions forecasting();
 

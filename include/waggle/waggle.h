@@ -30,9 +30,6 @@
 #include <waggle/model_file.h>
 #include <waggle/mountain_car.h>
 #include <waggle/names.h>
-#include <waggle/online.h>
-#include <waggle/online_value.h>
-#include <waggle/optimal_flight_policy.h>
 #include <waggle/pendulum.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>

@@ -115,7 +115,7 @@ def controllers() -> None:
     import gymnasium
 
     env = gymnasium.make("CartPole-v1")
-    controller = waggle.learn(env, steps=2000, seed=0, preset="paper", units=300)
+    controller = waggle.learn(env, steps=2000, seed=0, preset="direct", members=1, washout=0, sweeps=0, units=300)
     alone = controller._model.time_decision(2000)
     seen = np.zeros(4, dtype=np.float32)
 
@@ -151,7 +151,7 @@ def learning() -> None:
                     env.reset()
 
         def learn():
-            waggle.learn(Trivial(noise), steps=steps, seed=0, preset="paper", units=1)
+            waggle.learn(Trivial(noise), steps=steps, seed=0, preset="direct", members=1, washout=0, sweeps=0, units=1)
 
         own = best(drive) / steps
         return own, best(learn) / steps - own

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # A learner of a tenth of a second, whatever the library's default is.
-SMALL = {"preset": "paper", "units": 30, "gamma": 0.9}
+SMALL = {"preset": "direct", "members": 1, "washout": 0, "sweeps": 0, "units": 30, "gamma": 0.9}
 
 
 @pytest.fixture(scope="session")

@@ -219,7 +219,7 @@ def test_bad_states_are_refused(cartpole):
         cartpole.predict(np.zeros((2, 4)), two, [True, False, True])
     with pytest.raises(TypeError):
         cartpole.predict(np.zeros((2, 4)), "state")
-    other = waggle.learn(Counter(), steps=100, preset="paper", units=7)
+    other = waggle.learn(Counter(), steps=100, preset="direct", members=1, washout=0, sweeps=0, units=7)
     with pytest.raises(waggle.Error, match="another controller's: it has 7 numbers"):
         cartpole.predict(np.zeros(4), other.predict(np.zeros(2))[1])
 
@@ -265,7 +265,7 @@ def test_names_cannot_inject_html():
         "action": np.cos(np.arange(99.0)),
         "<b>x": np.arange(99.0),
     }
-    page = waggle.learn_log(columns, preset="paper", units=5)._repr_html_()
+    page = waggle.learn_log(columns, preset="direct", members=1, washout=0, sweeps=0, units=5)._repr_html_()
     assert "<b>x" not in page
     assert "&lt;b&gt;x" in page
 

@@ -313,12 +313,14 @@ def test_the_gil_is_free_while_it_fits():
 
 
 def test_a_memory_of_ones_own():
+    plain = {"preset": "direct", "members": 1, "washout": 0, "sweeps": 0}
+
     def step(x, z):
         assert x.shape == (4,)
         assert z.shape == (5,)  # three choices, one-hot, and two numbers seen
         return np.tanh(0.5 * x + z[[0, 2, 3, 4]])
 
-    controller = waggle.learn(Counter(), steps=200, reservoir=step, units=4, preset="paper")
+    controller = waggle.learn(Counter(), steps=200, reservoir=step, units=4, **plain)
     assert controller.summary["kind"] == "a memory of your own"
     action, state = controller.predict(np.zeros(2))
     assert action in (0, 1, 2)
@@ -333,13 +335,13 @@ def test_a_memory_of_ones_own():
         (lambda x, z: [0.0, 1.0, 0.0, 1.0][:2], "step returned 2 numbers"),
     ]:
         with pytest.raises(waggle.Error, match=message):
-            waggle.learn(Counter(), steps=200, reservoir=wrong, units=4, preset="paper")
+            waggle.learn(Counter(), steps=200, reservoir=wrong, units=4, **plain)
 
     def fails(x, z):
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        waggle.learn(Counter(), steps=200, reservoir=fails, units=4, preset="paper")
+        waggle.learn(Counter(), steps=200, reservoir=fails, units=4, **plain)
 
 
 def test_the_reward_may_be_seen():

@@ -61,7 +61,7 @@ def test_every_kind_of_table_is_the_same_log(bee_columns, tmp_path):
 
 def test_same_bytes_as_the_command(bee_columns, tmp_path, command):
     kinds(bee_columns, tmp_path)
-    for preset in ("paper", "direct", "predictive"):
+    for preset in ("direct", "predictive"):
         out = tmp_path / "model.safetensors"
         subprocess.run(
             [command, "learn", "log.csv", "--reward", "nectar", "--action", "move", "--gamma", "0.5",

@@ -75,10 +75,10 @@ def test_version_and_errors():
 
 def test_options_are_the_librarys_own():
     assert next(iter(waggle.presets())) == "predictive"
-    assert waggle.options("paper")["reservoir"]["units"] == 300
-    assert waggle.options("paper")["value"]["discount"] == 0.5
-    with pytest.raises(waggle.Error, match="no preset 'papre'; did you mean 'paper'"):
-        waggle.options("papre")
+    assert waggle.options("direct")["predictive"] is None
+    assert waggle.options("direct")["rounds"] == 1
+    with pytest.raises(waggle.Error, match="no preset 'dircet'; did you mean 'direct'"):
+        waggle.options("dircet")
     text = waggle.describe()
     assert "units = 300: units in a network" in text
     for name in ("gamma", "units", "final_sweeps"):
@@ -113,7 +113,7 @@ LOG = {"reward": [0.0, 1.0, 0.5] * 40, "action": [0.0, 0.25, 0.5, 0.75] * 30}
 )
 def test_wrong_options_are_refused_by_name(options, message):
     with pytest.raises(waggle.Error, match=message):
-        waggle.learn_log(LOG, **{"preset": "paper", "units": 5, **options})
+        waggle.learn_log(LOG, **{"preset": "direct", "units": 5, **options})
 
 
 def test_options_of_structs_that_may_be_absent_are_keyword_arguments_too():
@@ -155,14 +155,14 @@ def test_numpys_numbers_are_numbers():
     import numpy as np
 
     a = waggle.learn_log(
-        LOG, preset="paper", units=np.int64(5), gamma=np.float32(0.5), seed=np.uint8(1)
+        LOG, preset="direct", units=np.int64(5), gamma=np.float32(0.5), seed=np.uint8(1)
     )
-    b = waggle.learn_log(LOG, preset="paper", units=5, gamma=0.5, seed=1)
+    b = waggle.learn_log(LOG, preset="direct", units=5, gamma=0.5, seed=1)
     assert a.to_bytes() == b.to_bytes()
 
 
 def test_one_way_to_rescale_takes_the_other_back():
-    controller = waggle.learn_log(LOG, preset="paper", units=5, spectral_radius=0.5)
+    controller = waggle.learn_log(LOG, preset="direct", units=5, spectral_radius=0.5)
     assert controller.summary["options"]["reservoir"]["operator_norm"] is None
 
 

@@ -149,4 +149,9 @@ void Acrobot::set_state(const AcrobotState& state) {
   state_ = state;
 }
 
+ControlProblem acrobot_problem(const AcrobotOptions& options) {
+  return problem_of(std::make_unique<Acrobot>(options), 0.98,
+                    ControlProblem::Score::episode_return);
+}
+
 }  // namespace waggle

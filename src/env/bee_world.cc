@@ -56,4 +56,14 @@ void BeeWorld::step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& /*dr
   percept.reward = nectar(options_, position_, time_);
 }
 
+ControlProblem bee_world_problem(const BeeWorldOptions& options) {
+  ControlProblem problem;
+  problem.environment = std::make_unique<BeeWorld>(options);
+  problem.initial = std::make_unique<UniformPolicy>(problem.environment->spec().actions);
+  problem.initial_name = "random flight π_0";
+  problem.episodic = false;
+  problem.discount = 0.5;
+  return problem;
+}
+
 }  // namespace waggle

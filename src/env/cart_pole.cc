@@ -97,4 +97,9 @@ void CartPole::set_state(const CartPoleState& state) {
   state_ = state;
 }
 
+ControlProblem cart_pole_problem(const CartPoleOptions& options) {
+  return problem_of(std::make_unique<CartPole>(options), 0.98,
+                    ControlProblem::Score::episode_return);
+}
+
 }  // namespace waggle

@@ -1,10 +1,20 @@
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <waggle/market_maker.h>
 
 #include "core/check.h"
 
 namespace waggle {
+
+namespace {
+
+// π_0 of the paper, equation initial_policy_market_maker
+constexpr double kGain = 0.05;
+constexpr double kNoise = 1.0;
+
+}  // namespace
 
 void MarketMakerOptions::validate() const {
   require(control_cost > 0.0 && std::isfinite(control_cost),
@@ -52,6 +62,16 @@ void MarketMaker::step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& d
   percept.reward =
       o.time_step * (o.profit_rate - o.control_cost * a * a - o.inventory_cost * charged * charged);
   percept.observation[0] = inventory_;
+}
+
+ControlProblem market_maker_problem(const MarketMakerOptions& options) {
+  ControlProblem problem;
+  problem.environment = std::make_unique<MarketMaker>(options);
+  problem.initial = std::make_unique<LinearPolicy>(Eigen::MatrixXd::Constant(1, 1, kGain), kNoise);
+  problem.initial_name = fmt::format("initial policy π_0 = N(−{} y, {}²)", kGain, kNoise);
+  problem.episodic = false;
+  problem.discount = std::exp(-1.0);
+  return problem;
 }
 
 }  // namespace waggle

@@ -84,4 +84,9 @@ void MountainCar::set_state(const MountainCarState& state) {
   state_ = state;
 }
 
+ControlProblem mountain_car_problem(const MountainCarOptions& options) {
+  return problem_of(std::make_unique<MountainCar>(options), 0.99,
+                    ControlProblem::Score::episode_return);
+}
+
 }  // namespace waggle

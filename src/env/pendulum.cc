@@ -95,4 +95,9 @@ void Pendulum::set_state(const PendulumState& state) {
   state_ = state;
 }
 
+ControlProblem pendulum_problem(const PendulumOptions& options) {
+  return problem_of(std::make_unique<Pendulum>(options), 0.98,
+                    ControlProblem::Score::episode_return);
+}
+
 }  // namespace waggle

@@ -77,4 +77,14 @@ void Tanks::step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& draws, 
   percept.truncated = ++steps_ == o.episode_steps;
 }
 
+ControlProblem tanks_problem(const TanksOptions& options) {
+  constexpr double kDiscount =
+      0.95;  // what is best for it is within 0.2 % of the least average cost
+  ControlProblem problem =
+      problem_of(std::make_unique<Tanks>(options), kDiscount, ControlProblem::Score::mean_reward);
+  problem.initial_name = "random pump and valve";
+  problem.episodic = options.episode_steps > 0;
+  return problem;
+}
+
 }  // namespace waggle

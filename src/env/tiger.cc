@@ -57,4 +57,13 @@ void Tiger::step(const Eigen::Ref<const Eigen::VectorXd>& action, Draws& draws, 
   percept.truncated = ++steps_ == o.episode_steps;
 }
 
+ControlProblem tiger_problem(const TigerOptions& options) {
+  constexpr double kDiscount = 0.95;  // of the published values
+  ControlProblem problem = problem_of(std::make_unique<Tiger>(options), kDiscount,
+                                      ControlProblem::Score::discounted_return);
+  problem.initial_name = "random choices";
+  problem.episodic = options.episode_steps > 0;
+  return problem;
+}
+
 }  // namespace waggle

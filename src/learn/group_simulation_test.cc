@@ -155,7 +155,7 @@ TEST(Collected, RewardsThatNoActionBroughtDoNotDiffer) {
 
 /// Every learner, from one copy, is the learner of a Simulation, bit for bit.
 TEST(LearnFromCopies, OneCopyIsTheSameAsNone) {
-  for (const char* name : {"direct", "iterated", "predictive"}) {
+  for (const char* name : {"direct", "predictive"}) {
     LearnOptions options = presets::by_name(name);
     options.collect.steps = 600;
     options.collect.first_steps = 200;

@@ -1,12 +1,12 @@
 /// How episodes end, row by row and by hand, for everything that reads a trajectory.
+#include "episodes.h"
+
 #include <cmath>
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/online.h>
 #include <waggle/policy_iteration.h>
-#include <waggle/theory/lemma.h>
 #include <waggle/value.h>
 
 #include "toy.h"
@@ -17,54 +17,8 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-constexpr double kDiscount = 0.5;
-/// Three episodes over the cells 0, 1, 2: one terminates, one is truncated, one goes on. The
-/// reservoir remembers all of an episode, so that a walk that does not start each from x = 0 is
-/// found out.
-struct Episodes {
-  Trajectory log{1, 1};
-  std::vector<int> cells = {0, 1, 2, 1, /**/ 2, 0, 1, /**/ 1, 2, 0, 2};
-  std::vector<double> rewards = {0.3,  1.0,      -2.0, 4.0, /**/ 0.7, 1.5,
-                                 -1.0, /**/ 2.0, 0.5,  1.0, -3.0};
-  InputLayout layout{.reward = false, .action_size = 1, .observation_size = 1};
-  toy::FadingObservations reservoir{3, 2};
-
-  Episodes() {
-    for (std::size_t k = 0; k < cells.size(); ++k)
-      log.append(rewards[k], action(k), cell(k), end(k));
-  }
-  static VectorXd action(std::size_t /*k*/) { return VectorXd::Zero(1); }
-  VectorXd cell(std::size_t k) const { return VectorXd::Constant(1, cells[k]); }
-  static EpisodeEnd end(std::size_t k) {
-    return k == 3 ? EpisodeEnd::terminated : k == 6 ? EpisodeEnd::truncated : EpisodeEnd::none;
-  }
-
-  struct Row {
-    VectorXd before, after;  // features; after is 0 where terminated
-    double reward;
-    bool first;  // of its episode that counts
-  };
-  /// The rows after the washout, written out from the meaning of each end.
-  std::vector<Row> rows(Index washout) const {
-    std::vector<Row> result;
-    VectorXd state = VectorXd::Zero(3);
-    Index in_episode = 0;
-    for (std::size_t k = 0; k < cells.size(); ++k, ++in_episode) {
-      const VectorXd before = state;
-      state = 0.5 * state + VectorXd::Unit(3, cells[k]);
-      const VectorXd after = end(k) == EpisodeEnd::terminated ? VectorXd::Zero(3) : state;
-      if (in_episode >= washout) {
-        result.push_back({before, after, rewards[k], in_episode == washout});
-      }
-      if (end(k) != EpisodeEnd::none) {
-        state.setZero();
-        in_episode = -1;
-      }
-    }
-    return result;
-  }
-};
+using test::Episodes;
+using test::kDiscount;
 
 TEST(Episodes, MomentsAndBellmanErrorCountEachEndAsWhatItIs) {
   const Episodes episodes;
@@ -170,45 +124,6 @@ TEST(Episodes, ASweepStartsEachEpisodeAfresh) {
     EXPECT_LT((swept.value.weights - system.partialPivLu().solve(target)).norm(), 1e-9);
     EXPECT_LT((swept.value.state - episodes.rows(washout).back().after).norm(), 1e-15);
     EXPECT_EQ(swept.value.diagnostics.samples, static_cast<Index>(episodes.rows(washout).size()));
-  }
-}
-
-TEST(Episodes, OnlineUpdatesSeeTheSameRows) {
-  const Episodes episodes;
-  const double ridge = 0.3, forgetting = 0.9;
-  for (const Index washout : {0, 1}) {
-    OnlineValue value({.update = OnlineUpdate::recursive,
-                       .discount = kDiscount,
-                       .ridge = ridge,
-                       .forgetting = forgetting},
-                      MatrixXd::Identity(3, 3), 1);
-    learn_along(episodes.reservoir, episodes.layout, episodes.log, washout, value);
-    // LSTD with each row, and the ridge, counting f for every step that has passed since.
-    MatrixXd system = ridge * MatrixXd::Identity(3, 3);
-    VectorXd target = VectorXd::Zero(3);
-    for (const auto& row : episodes.rows(washout)) {
-      system = forgetting * system + row.before * (row.before - kDiscount * row.after).transpose();
-      target = forgetting * target + row.before * row.reward;
-    }
-    EXPECT_LT((value.weights() - system.partialPivLu().solve(target)).norm(), 1e-10);
-  }
-}
-
-TEST(OnlineValue, WhitensAnewWheneverTheStepsHaveDoubled) {
-  Draws draws = Random(1).at(Purpose::user);
-  VectorXd features(40), next(40);
-  const auto draw = [&](VectorXd& v) {
-    for (Index i = 0; i < v.size(); ++i) v[i] = draws.normal();
-  };
-  OnlineValue value({.update = OnlineUpdate::whitened, .cutoff = 0.0}, MatrixXd::Identity(40, 40),
-                    20);
-  EXPECT_EQ(value.whitening()->kept, 5);  // a direction for every four steps
-  for (int k = 0; k < 160; ++k) {
-    draw(features);
-    draw(next);
-    value.update(features, 1.0, next);
-    // The first 20 are those Σ was measured on.
-    EXPECT_EQ(value.whitening()->kept, k < 39 ? 5 : k < 79 ? 10 : k < 159 ? 20 : 40) << k;
   }
 }
 

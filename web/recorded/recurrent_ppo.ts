@@ -1,4 +1,4 @@
-// Learning curves of recurrent PPO as experiments/recurrent_ppo.py recorded them: that file says how.
+// Learning curves of recurrent PPO as paper/experiments/recurrent_ppo.py recorded them: that file says how.
 
 import text from './recurrent_ppo.csv?raw';
 
@@ -18,7 +18,7 @@ export interface Curve {
 }
 
 /** In a sentence of a caption. */
-export const ORIGIN = 'sb3-contrib’s RecurrentPPO with the settings of rl-baselines3-zoo (experiments/recurrent_ppo.py)';
+export const ORIGIN = 'sb3-contrib’s RecurrentPPO with the settings of rl-baselines3-zoo (paper/experiments/recurrent_ppo.py)';
 
 interface Row {
   problem: string;

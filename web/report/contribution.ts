@@ -4,7 +4,7 @@ import type {Json, Results} from './document';
 import type {Layout} from './layout';
 import type {SectionBuilder} from './section_builder';
 
-/** Figures of results of `waggle reproduce` with these names, each in the section of its result. */
+/** Figures of results of `waggle-paper reproduce` with these names, each in the section of its result. */
 export interface FiguresOfExperiments {
   experiments: string[];
   draw: (builder: SectionBuilder, result: Json) => void;
@@ -16,7 +16,7 @@ export interface SectionsOfKind {
   show: (layout: Layout, results: Results) => void;
 }
 
-/** One section of all results of `waggle reproduce` whose names begin so, in whichever folders, in place of theirs. */
+/** One section of all results of `waggle-paper reproduce` whose names begin so, in whichever folders, in place of theirs. */
 export interface SectionOfSuite {
   suite: string;
   gather: (layout: Layout, results: Results[]) => void;

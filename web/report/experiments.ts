@@ -1,4 +1,4 @@
-// Results of `waggle reproduce` and `waggle compare`: a section for every experiment, one for all learners of a problem.
+// Results of `waggle-paper reproduce` and `waggle-paper compare`: a section for every experiment, one for all learners of a problem.
 
 import type {Json, Results} from './document';
 import {type Layout, type Table, withoutEmptyColumns} from './layout';

@@ -1,4 +1,4 @@
-// Results as `waggle compare control --out` writes them, made by hand: two learners on one problem, three seeds each.
+// Results as `waggle-paper compare control --out` writes them, made by hand: two learners on one problem, three seeds each.
 
 import type {Json} from '../report/document';
 
@@ -19,7 +19,7 @@ function learner(name: string, values: number[]): {[key: string]: Json} {
 }
 
 export const controlResults: {[key: string]: Json} = {
-  version: '0.1.0', kind: 'experiments', command: 'waggle compare control --seeds 3',
+  version: '0.1.0', kind: 'experiments', command: 'waggle-paper compare control --seeds 3',
   experiments: [learner('predictive', [-163, -147, -141]), learner('paper', [-1300, -1200, -1100])],
 };
 

@@ -7,7 +7,7 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 
 import {launch, look, open, picture} from './browser';
 import {controlFiles, controlResults} from './control_results';
-import {must, temporaryFolder, waggle} from './waggle';
+import {must, mustPaper, temporaryFolder, waggle} from './waggle';
 
 // Ids of the figures that a report of everything must have; one for every picture of the paper first.
 const figures = [
@@ -35,14 +35,14 @@ async function drawn(page: Page, theme: string): Promise<void> {
 }
 
 async function makeReport(): Promise<void> {
-  await must('reproduce', 'all', '--seeds', '1', '--out', at('results', 'all'));
-  await must('compare', 'bee-world', '--seeds', '1', '--out', at('results', 'compare'));
+  await mustPaper('reproduce', 'all', '--seeds', '1', '--out', at('results', 'all'));
+  await mustPaper('compare', 'bee-world', '--seeds', '1', '--out', at('results', 'compare'));
   await must('simulate', 'bee-world', '--steps', '1000', '--seed', '1', '-o', at('log.csv'));
   await must('learn', at('log.csv'), '--reward', 'nectar', '--action', 'move', '--gamma', '0.5', '-o', at('bee.safetensors'),
     '--results', at('results', 'learn'));
   await must('evaluate', at('bee.safetensors'), 'bee-world', '--steps', '1000', '--out', at('results', 'evaluate'));
   await must('evaluate', at('bee.safetensors'), at('log.csv'), '--out', at('results', 'evaluate-log'));
-  await must('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
+  await mustPaper('series', 'mackey-glass', '--steps', '1500', '-o', at('series.csv'));
   await must('forecast', at('series.csv'), '--column', 'x', '--closed-loop', '100', '--out', at('results', 'forecast'));
   // The control suite takes minutes: results as it writes them.
   mkdirSync(at('results', 'control'));
@@ -200,7 +200,7 @@ describe('a report of everything', () => {
 
 describe('damaged results', () => {
   test('are named where the figure would have been', async () => {
-    await must('reproduce', 'bee-world', '--seeds', '1', '--out', at('damaged'));
+    await mustPaper('reproduce', 'bee-world', '--seeds', '1', '--out', at('damaged'));
     rmSync(at('damaged', 'bee-world', 'initial_flight.csv'));
     writeFileSync(at('damaged', 'bee-world', 'learning_curve.csv'), 'steps,median,p05,p95,optimum\n100,1.2,1');
     const field = readFileSync(at('damaged', 'bee-world', 'improved_flight.csv'), 'utf8').split('\n');

@@ -48,7 +48,7 @@ const bees: Made = {
 
 /** What the page shows of results with these files, through the program. */
 async function shown(content: Made, files: Record<string, string>) {
-  const results = {version: '0.1.0', kind: 'experiments', command: 'waggle reproduce mine', ...content};
+  const results = {version: '0.1.0', kind: 'experiments', command: 'waggle-paper reproduce mine', ...content};
   for (const [name, text] of Object.entries({...files, 'results.json': JSON.stringify(results)})) {
     mkdirSync(dirname(at('r', name)), {recursive: true});
     writeFileSync(at('r', name), text);
@@ -76,7 +76,7 @@ const named = (figures: Figure[], id: string) => figures.find((figure) => figure
 describe('an experiment', () => {
   test('has a table, and lines fitted through its points', async () => {
     const {sections: [section], datasets} = await shown({experiments: [theorem]}, errors);
-    expect(section!.command).toBe('waggle reproduce mine');
+    expect(section!.command).toBe('waggle-paper reproduce mine');
     // In the file's order, with labels where it has them; text that looks like markup stays text.
     expect(section!.tables[0]!.columns).toEqual(['quantity', 'ours', '5–95 %']);
     expect(section!.tables[0]!.rows).toEqual([

@@ -1,4 +1,4 @@
-// The program under test, and folders for what it writes.
+// The programs under test, and folders for what it writes.
 
 import {execFile} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
@@ -14,20 +14,33 @@ export interface Ran {
   errors: string;
 }
 
-export function waggle(...args: string[]): Promise<Ran> {
+function ran(command: string, args: string[]): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    execFile(program, args, (error, output, errors) => {
+    execFile(command, args, (error, output, errors) => {
       if (error && typeof error.code !== 'number') reject(error);
       else resolve({status: typeof error?.code === 'number' ? error.code : 0, output, errors});
     });
   });
 }
 
-/** Runs it and insists on success. */
-export async function must(...args: string[]): Promise<Ran> {
-  const done = await waggle(...args);
-  if (done.status !== 0) throw new Error(`waggle ${args.join(' ')} ended with ${done.status}: ${done.errors}`);
+export function waggle(...args: string[]): Promise<Ran> {
+  return ran(program, args);
+}
+
+async function succeeding(command: string, args: string[]): Promise<Ran> {
+  const done = await ran(command, args);
+  if (done.status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${done.status}: ${done.errors}`);
   return done;
+}
+
+/** Runs it and insists on success. */
+export function must(...args: string[]): Promise<Ran> {
+  return succeeding(program, args);
+}
+
+/** The same of `waggle-paper`, which lies beside it. */
+export function mustPaper(...args: string[]): Promise<Ran> {
+  return succeeding(`${program}-paper`, args);
 }
 
 export function temporaryFolder(): {path: string; remove: () => void} {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include <waggle/presets.h>
+#include <waggle_paper/presets.h>
+
 #include <waggle/states.h>
 
 #include "core/check.h"

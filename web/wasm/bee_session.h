@@ -5,9 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include <waggle_paper/reference/bee_world.h>
+
 #include <waggle/bee_world.h>
 #include <waggle/learner.h>
-#include <waggle/reference/bee_world.h>
 #include <waggle/rollout.h>
 
 namespace waggle::playground {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include <waggle/presets.h>
+#include <waggle_paper/presets.h>
 
 #include "core/check.h"
 

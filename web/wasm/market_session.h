@@ -5,9 +5,10 @@
 #include <memory>
 #include <optional>
 
+#include <waggle_paper/reference/market_maker.h>
+
 #include <waggle/learner.h>
 #include <waggle/market_maker.h>
-#include <waggle/reference/market_maker.h>
 #include <waggle/rollout.h>
 
 namespace waggle::playground {

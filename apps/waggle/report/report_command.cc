@@ -167,7 +167,8 @@ void ReportCommand::run() const {
   if (!out.has_parent_path()) require_writable_directory(std::filesystem::current_path());
   std::erase_if(paths, [](const auto& path) { return path.filename() != "results.json"; });
   require(!paths.empty(),
-          "'{}' has no results.json in it or below; write one, for example with `waggle reproduce "
+          "'{}' has no results.json in it or below; write one, for example with `waggle-paper "
+          "reproduce "
           "bee-world --out {}`",
           directory.string(), directory.string());
 
@@ -199,7 +200,7 @@ void add_report(CLI::App& app) {
   command->add_option("-o,--out", options->out, "the HTML file to write, with everything inside")
       ->capture_default_str();
   command->footer(
-      "Example:\n  waggle reproduce bee-world --out out\n  waggle report out -o report.html");
+      "Example:\n  waggle-paper reproduce bee-world --out out\n  waggle report out -o report.html");
   command->callback([options] { options->run(); });
 }
 
