@@ -11,9 +11,7 @@
 #include <waggle/version.h>
 
 #include "config.h"
-#include "core/memory.h"
 #include "progress.h"
-#include "reservoir/network_size.h"
 #include "reservoir_flags.h"
 
 namespace waggle::app {
@@ -103,12 +101,6 @@ ordered_json diagnosis_json(const Diagnosis& d) {
 
 Diagnosis diagnose(const ReservoirOptions& options, Index inputs,
                    const MemoryCapacityOptions& probe) {
-  // Drawing it takes its time, too: what memory cannot hold afterwards is refused before.
-  const NetworkSize size = network_size(options, inputs, 1);
-  const Index delays = probe.delays > 0 ? probe.delays : 2 * size.features();
-  require_memory(
-      size.bytes + LeastSquares::bytes(size.features(), delays * inputs),
-      fmt::format("measuring the memory of {} units up to a delay of {}", size.own, delays));
   const EchoStateNetwork network(options, inputs);
   const EchoStateReport report = check_echo_state(network, {.seed = options.seed});
   return {options, network.nonlinear_units(),     network.activation(), inputs,

@@ -110,8 +110,6 @@ class LeastSquares {
  public:
   /// Throws Error unless features ≥ 1 and targets ≥ 1, and if memory is too small for them.
   explicit LeastSquares(Eigen::Index features, Eigen::Index targets = 1);
-  /// What they and their solution take, in memory.
-  static double bytes(Eigen::Index features, Eigen::Index targets = 1);
   ~LeastSquares();
   LeastSquares(const LeastSquares& other);
   LeastSquares& operator=(const LeastSquares& other);

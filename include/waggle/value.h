@@ -77,8 +77,8 @@ struct ValueFit {
 };
 
 /// The unit and the zero in which rewards enter a fit, as (r − offset) / unit. Weights come out in
-/// the rewards' own, so that in exact arithmetic nothing depends on it; in rounded, rewards of
-/// 1e-200 or with a large mean need it.
+/// the rewards' own, so that in exact arithmetic nothing depends on it; in rounded, rewards with a
+/// large mean need it. The one place where a reward is scaled.
 struct RewardScale {
   double offset = 0.0;  ///< ≠ 0 only if no row terminates and the reservoir has a constant feature
   double unit = 1.0;    ///< > 0

@@ -71,7 +71,6 @@ class Sweep {
   /// the walk.
   void run(ActionSearch& search, PreparedWalk& walk, VarianceModel* variance,
            ValueEquations& equations, VectorXd& state, PolicyIterationSweep& report) {
-    const double unit = options_.rewards.unit;
     const VectorXd weights = search.weights();
     double squares = 0.0;
     Index moved = 0;
@@ -85,9 +84,8 @@ class Sweep {
           ++compared;
         }
         const auto before = rows.states.col(i);
-        const double error = (rows.rewards[i] + options_.value.discount * greedy_rows_.values()[i] -
-                              greedy_rows_.before()[i]) /
-                             unit;
+        const double error = rows.rewards[i] + options_.value.discount * greedy_rows_.values()[i] -
+                             greedy_rows_.before()[i];
         squares += error * error;
         const double weight = variance != nullptr ? variance->weight(before) : 1.0;
         if (variance != nullptr && !variance->is_fitted()) variance->add(before, error);
@@ -102,7 +100,7 @@ class Sweep {
     walk.for_each(search, state, visit);
     require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit",
             options_.value.washout_rows(), walk.rows());
-    report.bellman_error = unit * std::sqrt(squares / static_cast<double>(equations.rows()));
+    report.bellman_error = std::sqrt(squares / static_cast<double>(equations.rows()));
     report.actions_changed = static_cast<double>(moved) / static_cast<double>(compared);
   }
 

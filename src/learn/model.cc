@@ -5,7 +5,6 @@
 #include <waggle/predictive.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -129,18 +128,15 @@ void require_state(const Ref<const VectorXd>& x, const ReservoirSystem& reservoi
           reservoir.units());
 }
 
-/// ‖Lᵀφ‖ for a lower triangular L, which has the unit of the reward.
+/// ‖Lᵀφ‖ for a lower triangular L.
 double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
   const Index n = factor.rows();
-  Magnitude magnitude;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
     const double part = factor.col(i).tail(n - i).dot(phi.tail(n - i));
-    const double change = magnitude.admit(part);
-    const double measured = part / magnitude.unit();
-    sum = sum * change * change + measured * measured;
+    sum += part * part;
   }
-  return magnitude.unit() * std::sqrt(sum);
+  return std::sqrt(sum);
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include <waggle/supervised.h>
 
 #include "core/check.h"
-#include "core/memory.h"
-#include "reservoir/network_size.h"
 
 namespace waggle {
 
@@ -253,9 +251,6 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
         scaling.spread.cwiseInverse().asDiagonal() * (inputs.colwise() - scaling.mean);
     procedure->input_bound = input_bound(scaled, procedure->delay);
   }
-  const NetworkSize size = network_size(drawn.reservoir, inputs.rows(), drawn.members);
-  require_memory(size.bytes + LeastSquares::bytes(size.features(), targets.rows()),
-                 fmt::format("a fit to {} features", size.features()));
   return fit_series(std::make_shared<EchoStateNetwork>(
                         EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members)
                             .with_input_scaling(scaling)),

@@ -5,7 +5,6 @@
 #include <waggle/least_squares.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 #include "core/memory.h"
 #include "linalg/dense.h"
 
@@ -57,13 +56,6 @@ struct LeastSquares::State {
         rows(kRows, features_ + targets_),
         update(features_ + targets_) {}
 
-  /// Measures the targets in a unit in which numbers up to `largest` can be squared.
-  void admit(double largest) {
-    const double ratio = magnitude.admit(largest);
-    if (ratio == 1.0) return;
-    factor.rightCols(targets) *= ratio;
-    rows.topRows(pending).rightCols(targets) *= ratio;
-  }
   void flush() {
     if (pending == 0) return;
     update(factor, rows.topRows(pending));
@@ -73,22 +65,18 @@ struct LeastSquares::State {
   Index features;
   Index targets;
   Index samples = 0;
-  Magnitude magnitude;  // whose unit the targets in `factor` and `rows` are in
-  MatrixXd factor;      // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
-  MatrixXd rows;        // the first `pending` rows are not yet in the factor
+  MatrixXd factor;  // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
+  MatrixXd rows;    // the first `pending` rows are not yet in the factor
   Index pending = 0;
   linalg::TriangularUpdate update;
 };
 
-double LeastSquares::bytes(Index features, Index targets) {
-  // The factor and, to solve it, a copy and the parts of its decomposition.
-  return matrix_bytes(6.0, static_cast<double>(features + targets));
-}
-
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
-  require_memory(bytes(features, targets), fmt::format("least squares over {} features", features));
+  // The factor and, to solve it, a copy and the parts of its decomposition.
+  const auto size = static_cast<double>(features) + static_cast<double>(targets);
+  require_room(6.0 * size, size, fmt::format("least squares over {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }
 
@@ -115,12 +103,11 @@ void LeastSquares::add(const Ref<const MatrixXd>& features, const Ref<const Matr
   const Entry bad_target = first_non_finite(targets);
   require(bad_target.row < 0, "target {} of sample {} is not finite", bad_target.row,
           bad_target.column);
-  if (targets.size() > 0) s.admit(targets.cwiseAbs().maxCoeff());
   for (Index first = 0; first < features.cols();) {
     const Index count = std::min(kRows - s.pending, features.cols() - first);
     auto block = s.rows.middleRows(s.pending, count);
     block.leftCols(s.features) = features.middleCols(first, count).transpose();
-    block.rightCols(s.targets) = targets.middleCols(first, count).transpose() / s.magnitude.unit();
+    block.rightCols(s.targets) = targets.middleCols(first, count).transpose();
     s.pending += count;
     first += count;
     if (s.pending == kRows) s.flush();
@@ -136,8 +123,6 @@ void LeastSquares::merge(const LeastSquares& other) {
   State theirs = *other.state_;
   theirs.flush();
   s.flush();
-  s.admit(theirs.magnitude.unit() * theirs.factor.rightCols(theirs.targets).cwiseAbs().maxCoeff());
-  theirs.factor.rightCols(theirs.targets) *= theirs.magnitude.unit() / s.magnitude.unit();
   s.update(s.factor, theirs.factor);
   s.samples += theirs.samples;
 }
@@ -178,9 +163,8 @@ namespace {
 /// min_W ‖R W − q‖² + λ‖W‖²: what is left of all the rows.
 struct Reduced {
   MatrixXd r;     // n × n
-  MatrixXd q;     // n × targets, in `unit`
-  MatrixXd rest;  // what no W can explain, in `unit`
-  double unit;    // of the targets
+  MatrixXd q;     // n × targets
+  MatrixXd rest;  // what no W can explain
   double samples;
   double mean_squared;  // mean over features of Σ φ²: what a relative λ is measured in
 };
@@ -208,7 +192,7 @@ void choose_ridge(const Reduced& problem, const linalg::Svd& svd, const RidgeOpt
         (energy.array() * (1.0 - shrink).square()).sum() + problem.rest.squaredNorm();
     const double free = std::max(1e-3, 1.0 - shrink.sum() / problem.samples);
     const double error = misfit / problem.samples / (free * free);
-    fit.ridge_path.push_back({ridge, error * problem.unit * problem.unit});
+    fit.ridge_path.push_back({ridge, error});
     if (error < best) {
       best = error;
       fit.ridge = ridge * problem.mean_squared;
@@ -227,13 +211,13 @@ VectorXd ridge_filter(const VectorXd& sigma, double ridge, Index rank) {
   return filter;
 }
 
-/// What the weights, for targets in `problem.unit`, leave of the equations.
+/// What the weights leave of the equations.
 void measure_residuals(const Reduced& problem, RidgeFit& fit) {
   const VectorXd misfit =
       (problem.r * fit.weights - problem.q).colwise().squaredNorm().transpose() +
       problem.rest.colwise().squaredNorm().transpose();
-  fit.target_residuals = problem.unit * (misfit / problem.samples).cwiseSqrt();
-  fit.residual = problem.unit * std::sqrt(misfit.sum() / problem.samples);
+  fit.target_residuals = (misfit / problem.samples).cwiseSqrt();
+  fit.residual = std::sqrt(misfit.sum() / problem.samples);
 }
 
 }  // namespace
@@ -248,7 +232,6 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
       .r = s.factor.topLeftCorner(n, n).triangularView<Eigen::Upper>(),
       .q = s.factor.topRightCorner(n, s.targets),
       .rest = s.factor.bottomRightCorner(s.targets, s.targets).triangularView<Eigen::Upper>(),
-      .unit = s.magnitude.unit(),
       .samples = static_cast<double>(s.samples),
       .mean_squared = 0.0};
 
@@ -283,7 +266,6 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
     fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
   }
   measure_residuals(problem, fit);
-  fit.weights *= problem.unit;
   return fit;
 }
 

@@ -72,6 +72,7 @@ MatrixXd rotation(const MatrixXd& random) {
   return q;
 }
 
+constexpr Index kMostMembers = 1000;  // the error of their mean is a 30th of one's
 constexpr std::uint64_t kBiasStream = 0;
 constexpr std::uint64_t kInputStream = 1;
 constexpr std::uint64_t kRecurrentStream = std::uint64_t{1} << 32;
@@ -88,20 +89,18 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
   matrix *= target == 0.0 ? 0.0 : target / current;
 }
 
-/// Of every member A, or what Procedure 1 has in its place, and one dense A twice more while it is
-/// drawn and rescaled by its decomposition.
-double bytes_of(const ReservoirOptions& options, Index units, Index inputs, Index members) {
-  const auto n = static_cast<double>(units);
-  if (options.procedure_one) {
-    return 8.0 * static_cast<double>(options.procedure_one->features) *
-           static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
-           static_cast<double>(members);
+/// Throws Error if there is no room for every member's A, or what Procedure 1 has in its place, and
+/// for one dense A twice more while it is drawn and decomposed.
+void require_room_for(const ReservoirOptions& options, const NetworkSize& size, Index inputs) {
+  const auto members = static_cast<double>(size.members);
+  const std::string what = fmt::format("units = {}, members = {}", size.own, size.members);
+  if (const std::optional<ProcedureOne>& procedure = options.procedure_one) {
+    require_room(members * static_cast<double>(procedure->features),
+                 static_cast<double>(inputs * (procedure->delay + 1)), what);
+  } else {
+    const auto n = static_cast<double>(size.own);
+    require_room((members * options.density + 2.0) * n, n, what);
   }
-  // With its index, and where no unit is 0 by columns and by rows.
-  const double sparse = (is_rectified(options.activation) ? 1.5 : 3.0) * options.density;
-  const double kept = options.density < 1.0 ? sparse : 1.0;
-  const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
-  return matrix_bytes(static_cast<double>(members) * kept + drawn, n);
 }
 
 }  // namespace
@@ -133,19 +132,16 @@ void ReservoirOptions::validate() const {
 
 NetworkSize network_size(const ReservoirOptions& options, Index inputs, Index members) {
   options.validate();
-  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
-          kMostUnits);
+  require(members >= 1 && members <= kMostMembers, "members = {}: must be in [1, {}]", members,
+          kMostMembers);
   require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
   require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
   const Index own =
       procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
-  const NetworkSize size{.members = members,
-                         .own = own,
-                         .shared = options.direct_inputs ? inputs + 1 : 0,
-                         .bytes = bytes_of(options, own, inputs, members)};
-  require_memory(size.bytes, members == 1 ? fmt::format("a reservoir of {} units", own)
-                                          : fmt::format("{} reservoirs of {} units", members, own));
+  const NetworkSize size{
+      .members = members, .own = own, .shared = options.direct_inputs ? inputs + 1 : 0};
+  require_room_for(options, size, inputs);
   return size;
 }
 

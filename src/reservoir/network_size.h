@@ -6,13 +6,11 @@
 
 namespace waggle {
 
-/// What becomes of options: how large the networks are, and what memory drawing them takes. Known
-/// before they are drawn, which takes its time.
+/// How large the networks of options are, before they are drawn.
 struct NetworkSize {
   Eigen::Index members = 0;
   Eigen::Index own = 0;     ///< units of one member
   Eigen::Index shared = 0;  ///< linear units that all have in common
-  double bytes = 0.0;       ///< of every member's weights, and of one while it is drawn
 
   Eigen::Index features() const { return members * own + shared; }
 };

@@ -192,7 +192,7 @@ ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions
   fit.validate();
   require_summable(reading, fit, cuts);
   const EnvironmentSpec& spec = log.spec();
-  if (fit.predictive) require_predictive_size(InputLayout::of(spec), fit, log.rows());
+  if (fit.predictive) require_predictive_size(InputLayout::of(spec), fit);
   ShardPlan plan;
   plan.waggle_version = WAGGLE_VERSION;
   plan.parts = cuts.parts;

@@ -40,20 +40,6 @@ FoldBlocks FoldBlocks::of(Index rows) {
   return {.size = std::clamp<Index>(rows / (4 * kFolds), 1, kEquationBlock)};
 }
 
-double value_bytes(const ValueOptions& options, Index members, Index own, Index shared) {
-  if (options.method == Method::bellman_residual) {
-    return LeastSquares::bytes(members * own + shared);
-  }
-  if (!options.average_members) {
-    own *= members;
-    members = 1;
-  }
-  // Two moments of each fold and of their sum, and what it takes to solve one member's system.
-  const Index folds = options.solve.choose() ? kFolds : 1;
-  return matrix_bytes(static_cast<double>(2 * members * (folds + 1) + 6),
-                      static_cast<double>(own + shared));
-}
-
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                                TrajectorySource& source, const RewardScale& rewards)
     : ValueEquations(reservoir, options,
@@ -86,8 +72,10 @@ ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOpti
     own_ = averaged ? network->member_units() : reservoir.features();
     shared_ = reservoir.features() - members * own_;
     const Index folds = options_.solve.choose() ? kFolds : 1;
-    require_memory(value_bytes(options_, members, own_, shared_),
-                   fmt::format("LSTD over {} features", reservoir.features()));
+    // Two moments of each fold and of their sum, and what it takes to solve one member's system.
+    const auto size = static_cast<double>(own_ + shared_);
+    require_room(static_cast<double>(2 * members * (folds + 1) + 6) * size, size,
+                 fmt::format("LSTD over {} features", reservoir.features()));
     const TdMoments empty(own_ + shared_, options_.discount);
     parts_.resize(static_cast<std::size_t>(members));
     folds_.assign(static_cast<std::size_t>(members),

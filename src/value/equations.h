@@ -38,11 +38,6 @@ struct FoldBlocks {
   static FoldBlocks of(Eigen::Index rows);
 };
 
-/// The memory that the sums of a fit take, for members with `own` features each and `shared` ones
-/// that all have.
-double value_bytes(const ValueOptions& options, Eigen::Index members, Eigen::Index own,
-                   Eigen::Index shared);
-
 /// Gathers the equations Wᵀφ_k = r_k + γ Wᵀφ'_k of a trajectory, row by row, and solves them by the
 /// method of the options. What φ'_k is, the caller says: the state that followed, or the one
 /// another action would have led to.

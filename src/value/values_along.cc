@@ -48,7 +48,9 @@ void ValuesAlong::add(const Ref<const MatrixXd>& states, const Ref<const VectorX
                                   : VectorXd(states.transpose() * weights_);
   for (Index i = skipped; i < rewards.size(); ++i) {
     const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
-    errors_.add(rewards[i] + discount_ * next - values[i]);
+    const double error = rewards[i] + discount_ * next - values[i];
+    squares_ += error * error;
+    ++rows_;
     take(values[i]);
   }
 }
@@ -56,6 +58,10 @@ void ValuesAlong::add(const Ref<const MatrixXd>& states, const Ref<const VectorX
 void ValuesAlong::add(const StateBlock& block, Index washout) {
   add(block.states, block.chunk.rewards().segment(block.row, block.steps()),
       block.terminated(block.steps() - 1), washed_out(block, washout));
+}
+
+double ValuesAlong::bellman_error() const {
+  return rows_ > 0 ? std::sqrt(squares_ / static_cast<double>(rows_)) : 0.0;
 }
 
 void ValuesAlong::take(double value) {

@@ -5,8 +5,6 @@
 #include <waggle/states.h>
 #include <waggle/value.h>
 
-#include "core/magnitude.h"
-
 namespace waggle {
 
 /// Rows of a block that are still inside the washout.
@@ -28,9 +26,9 @@ class ValuesAlong {
            const Eigen::Ref<const Eigen::VectorXd>& rewards, bool terminated, Eigen::Index skipped);
   void add(const StateBlock& block, Eigen::Index washout);
 
-  Eigen::Index rows() const { return errors_.count(); }
+  Eigen::Index rows() const { return rows_; }
   /// The root mean square of r_k + γ Wᵀφ(x_{k+1}) − Wᵀφ(x_k).
-  double bellman_error() const { return errors_.value(); }
+  double bellman_error() const;
   ValueRange range() const { return range_; }
 
  private:
@@ -41,7 +39,8 @@ class ValuesAlong {
   const Eigen::VectorXd weights_;
   const double discount_;
   Eigen::MatrixXd features_;
-  RootMeanSquare errors_;
+  Eigen::Index rows_ = 0;
+  double squares_ = 0.0;  // of the errors
   ValueRange range_;
 };
 
