@@ -102,7 +102,7 @@ ordered_json diagnosis_json(const Diagnosis& d) {
 Diagnosis diagnose(const ReservoirOptions& options, Index inputs,
                    const MemoryCapacityOptions& probe) {
   const EchoStateNetwork network(options, inputs);
-  const EchoStateReport report = check_echo_state(network, {.seed = options.seed});
+  const EchoStateReport report = check_echo_state(network, options.seed);
   return {options, network.nonlinear_units(),     network.activation(), inputs,
           report,  measure_memory(network, probe)};
 }

@@ -12,42 +12,16 @@
 /// remember of its input?
 namespace waggle {
 
-struct ContractionOptions {
-  Eigen::Index steps = 2000;  ///< at most, ≥ 1
-  double lowest = -1.0;       ///< inputs are drawn from U(lowest, highest) …
-  double highest = 1.0;
-  double start_spread = 1.0;  ///< … and both initial states from N(0, start_spread²), > 0
-  double tolerance = 1e-10;  ///< the states have met once their distance is this share of its first
-  std::uint64_t seed = 0;
-
-  /// Throws Error where a field is out of its range.
-  void validate() const;
-};
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ContractionOptions& o) {
-  v("steps", o.steps, "at most, until two states have met");
-  v("lowest", o.lowest, "inputs are drawn from this");
-  v("highest", o.highest, "to this");
-  v("start_spread", o.start_spread, "standard deviation of the states started from");
-  v("tolerance", o.tolerance, "the states have met at this share of their first distance");
-  v("seed", o.seed, "draws inputs and states");
-}
-
-/// Two copies of a reservoir, started apart and driven by the same input.
+/// Two copies of a reservoir, started apart from N(0, 1) and driven by the same input, U(−1, 1),
+/// for at most 2,000 steps: one input and one pair of states can refute the echo state property,
+/// but never prove it.
 struct Contraction {
   Eigen::VectorXd distances;  ///< ‖x_k − x'_k‖ for k = 0, 1, …, to where they met, or the last step
-  bool met = false;           ///< within the tolerance
+  bool met = false;           ///< to 1e-10 of their first distance
   /// The factor by which the distance shrinks in a step: e to the least-squares slope of its
   /// logarithm, from the start until it met. 0 if it vanished at once; above 1 if it grew.
   double rate = 0.0;
 };
-
-/// Measures the echo state property for one input and one pair of states, which can refute it but
-/// never prove it. Throws Error for invalid options.
-Contraction measure_contraction(const ReservoirSystem& reservoir,
-                                const ContractionOptions& options = {});
 
 /// What can be said about the echo state property of a network.
 ///
@@ -70,9 +44,7 @@ struct EchoStateReport {
   Contraction measured;
 };
 
-/// Throws Error for invalid options.
-EchoStateReport check_echo_state(const EchoStateNetwork& network,
-                                 const ContractionOptions& options = {});
+EchoStateReport check_echo_state(const EchoStateNetwork& network, std::uint64_t seed = 0);
 
 struct MemoryCapacityOptions {
   Eigen::Index delays = 0;  ///< the longest, at most 10,000; 0: twice the units

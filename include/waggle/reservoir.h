@@ -52,13 +52,6 @@ class ReservoirSystem {
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
 };
 
-enum class Distribution { uniform, gaussian };
-template <>
-struct Names<Distribution> {
-  static constexpr NameTable<Distribution, 2> all{
-      {{"uniform", Distribution::uniform}, {"gaussian", Distribution::gaussian}}};
-};
-
 /// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1
 /// and 2 hold. The state carries the last inputs exactly, s_k = (z_{k−1}, …, z_{k−1−T₀}) of size
 /// m = d(T₀+1), and N random features of them, each with its mirror image:
@@ -101,13 +94,12 @@ struct ReservoirOptions {
   /// If given, the units' leaks are spread evenly in logarithm from this to `leak`: some units
   /// follow the input, others remember for longer.
   std::optional<double> slowest_leak = 0.3;
-  Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
-  double recurrent_scaling = 1.0;                     ///< s of A before it is rescaled
-  double input_scaling = 1.0;                         ///< s of C
-  double bias_scaling = 0.3;                          ///< s of ζ
-  bool orthogonal = true;                             ///< A is a random rotation, before rescaling
-  double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
-  std::optional<double> operator_norm = 0.9;          ///< rescale A to this ‖A‖₂
+  double recurrent_scaling = 1.0;  ///< A before it is rescaled is U(−s, s) of this s, …
+  double input_scaling = 1.0;      ///< … C of this one …
+  double bias_scaling = 0.3;       ///< … and ζ of this
+  bool orthogonal = true;          ///< A is a random rotation, before rescaling
+  double density = 1.0;            ///< share of non-zero entries of A, in (0, 1]
+  std::optional<double> operator_norm = 0.9;             ///< rescale A to this ‖A‖₂
   std::optional<double> spectral_radius = std::nullopt;  ///< or to this max |eigenvalue|
   /// Draw the weights by Procedure 1 instead: ReLU units without a leak, its own sizes and scales.
   /// None of the options above is then used.
@@ -120,15 +112,14 @@ struct ReservoirOptions {
   void validate() const;
 };
 
-/// What all options of a reservoir share.
-template <typename Visitor, typename AnyReservoir>
-void describe_reservoir(Visitor& v, AnyReservoir& o) {
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ReservoirOptions& o) {
   v("units", o.units, "units in a network; memory grows with their square, time faster");
   v("activation", o.activation, "how a unit responds");
   v("leak", o.leak, "how fast units follow their input, in (0, 1]; 1 is at once");
   v("slowest_leak", o.slowest_leak,
     "spread the leaks of units from this to `leak`; none: all alike");
-  v("distribution", o.distribution, "what weights are drawn from");
   v("recurrent_scaling", o.recurrent_scaling, "of the weights between units, before rescaling");
   v("input_scaling", o.input_scaling, "of the weights from inputs to units");
   v("bias_scaling", o.bias_scaling, "of the constants added to units");
@@ -140,12 +131,6 @@ void describe_reservoir(Visitor& v, AnyReservoir& o) {
   v("procedure_one", o.procedure_one, "draw the weights by Procedure 1 instead");
   v("direct_inputs", o.direct_inputs, "let the readout see the inputs and a constant too");
   v("seed", o.seed, "draws the weights");
-}
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ReservoirOptions& o) {
-  describe_reservoir(v, o);
 }
 
 /// The weights of an echo state network as plain data, to be saved and restored: from the same

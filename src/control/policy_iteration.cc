@@ -21,8 +21,6 @@ using Eigen::VectorXd;
 
 void PolicyIterationOptions::validate() const {
   value.validate();
-  require(value.trace == 0.0, "trace = {}: policy iteration is off-policy and takes none",
-          value.trace);
   require(sweeps >= 1, "sweeps = {}: must be at least 1", sweeps);
   require(tolerance >= 0.0, "tolerance = {}: must not be negative", tolerance);
   execution.validate();
@@ -93,7 +91,6 @@ class Sweep {
                        .reward = rows.rewards[i],
                        .next = greedy_rows_.nexts().col(i),
                        .terminated = terminated,
-                       .starts_episode = false,
                        .weight = weight});
       }
     };

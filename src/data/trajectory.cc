@@ -160,7 +160,7 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
   z.tail(observation_size) = observation;
 }
 
-ExperienceSummary summarise(TrajectorySource& source) {
+ExperienceSummary summarise(const Rows& rows) {
   ExperienceSummary summary;
   ChannelRanges& ranges = summary.ranges;
   VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
@@ -175,7 +175,7 @@ ExperienceSummary summarise(TrajectorySource& source) {
   };
   bool inside = false;  // an episode
   Index ended = 0;      // rows that end one
-  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
     const Index actions = chunk.action_size();
     const Index channels = 1 + actions + chunk.observation_size();
     if (count.size() == 0) {
@@ -200,7 +200,7 @@ ExperienceSummary summarise(TrajectorySource& source) {
     }
     summary.rows += chunk.steps();
   });
-  summary.cut_out = source.cut_out().value_or(ended == 0);
+  summary.cut_out = rows.source().cut_out().value_or(ended == 0);
   ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
   const double largest = std::max(std::abs(ranges.minimum[0]), std::abs(ranges.maximum[0]));
   require(largest == 0.0 || (largest >= kSmallestReward && largest <= kLargestReward),
@@ -210,12 +210,12 @@ ExperienceSummary summarise(TrajectorySource& source) {
   return summary;
 }
 
-InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source) {
+InputScaling measure_inputs(const InputLayout& layout, const Rows& rows) {
   MatrixXd z;
   double count = 0.0;
   VectorXd mean = VectorXd::Zero(layout.size());
   VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)²
-  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
     require_fit(layout, chunk);
     z.resize(layout.size(), chunk.steps());
     Index columns = 0;
@@ -238,13 +238,13 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
   return InputScaling::by(mean, (squares / count).cwiseSqrt());
 }
 
-double measure_input_bound(const InputLayout& layout, TrajectorySource& source,
-                           const InputScaling& scaling, Index delay) {
+double measure_input_bound(const InputLayout& layout, const Rows& rows, const InputScaling& scaling,
+                           Index delay) {
   require(delay >= 0, "delay = {}: must not be negative", delay);
   VectorXd z(layout.size());
   std::deque<double> window;  // squared norms of the last inputs
   double largest = 0.0;
-  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
     require_fit(layout, chunk);
     for (Index k = 0; k < chunk.steps(); ++k) {
       write_input(layout, chunk, k, z);

@@ -181,12 +181,8 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
       change(options.value);
     });
   };
-  refuse_alone("value.trace", [](ValueOptions& value) { value.trace = 0.5; });
-  refuse_alone("value.average_members", [](ValueOptions& value) { value.average_members = false; });
   refuse_alone("value.ridge_scale",
                [](ValueOptions& value) { value.solve.scale = RidgeScale::relative; });
-  refuse_alone("value.solver",
-               [](ValueOptions& value) { value.solve.solver = Solver::triangular; });
   refuse_alone("value.smallest_ridge", [](ValueOptions& value) { value.solve.smallest = 1e-9; });
   refuse_alone("value.largest_ridge", [](ValueOptions& value) { value.solve.largest = 1e-3; });
   // A log too short to choose by is one where none is tried.

@@ -127,9 +127,9 @@ class Learner {
       residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
       const ReservoirSystem& reservoir = *controller.reservoir;
       const ValueOptions& value = result_.options.value;
-      keep(residual_is_due_ ? solve_value(reservoir, controller.layout, experience, value, rewards,
-                                          {.sums = &sums_})
-                            : fit_value(reservoir, controller.layout, experience, value, rewards));
+      keep(residual_is_due_
+               ? solve_value(reservoir, controller.layout, experience, value, rewards, &sums_)
+               : fit_value(reservoir, controller.layout, experience, value, rewards));
       tell(sweeps);
       return;
     }

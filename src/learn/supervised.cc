@@ -82,26 +82,8 @@ void for_each_feature_block(const ReservoirSystem& reservoir, const Ref<const Ma
 
 }  // namespace
 
-SupervisedReservoirOptions::operator ReservoirOptions() const {
-  return {.units = units,
-          .activation = activation,
-          .leak = leak,
-          .slowest_leak = slowest_leak,
-          .distribution = distribution,
-          .recurrent_scaling = recurrent_scaling,
-          .input_scaling = input_scaling,
-          .bias_scaling = bias_scaling,
-          .orthogonal = orthogonal,
-          .density = density,
-          .operator_norm = operator_norm,
-          .spectral_radius = spectral_radius,
-          .procedure_one = procedure_one,
-          .direct_inputs = direct_inputs,
-          .seed = seed};
-}
-
 void SupervisedOptions::validate() const {
-  ReservoirOptions(reservoir).validate();
+  reservoir.validate();
   solve.validate();
   require(washout >= 0, "washout = {}: must not be negative", washout);
 }

@@ -265,7 +265,7 @@ TEST(Tuning, WhatWasGivenIsFixed) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(fixed({}), Names{});
   EXPECT_EQ(fixed({}, true), Names{"predictive"});
-  EXPECT_EQ(fixed({"members", "value", "value.discount", "value.trace"}), Names{});
+  EXPECT_EQ(fixed({"members", "value", "value.discount", "value.method"}), Names{});
   EXPECT_EQ(fixed({"reservoir", "reservoir.units", "pessimism"}), (Names{"units", "pessimism"}));
   // What predictive states have of the same name is not the setting.
   EXPECT_EQ(fixed({"predictive", "predictive.units", "predictive.ridge"}), Names{"predictive"});

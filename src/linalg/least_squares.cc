@@ -19,10 +19,6 @@ namespace {
 
 constexpr Index kRows = 256;  // rows gathered before the factor is updated
 
-}  // namespace
-
-namespace {
-
 constexpr double kSmallest = 1e-8;  // where a path of λ begins if nobody says
 
 }  // namespace
@@ -129,25 +125,6 @@ void LeastSquares::merge(const LeastSquares& other) {
 
 Index LeastSquares::samples() const { return state_->samples; }
 
-namespace {
-
-/// Back substitution in the triangular factor of [R q; √λ I 0].
-MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
-  const Index n = r.rows();
-  MatrixXd factor(n + q.cols(), n + q.cols());
-  factor.setZero();
-  factor.topLeftCorner(n, n) = r;
-  factor.topRightCorner(n, q.cols()) = q;
-  MatrixXd rows = MatrixXd::Zero(n, n + q.cols());
-  rows.leftCols(n).diagonal().setConstant(std::sqrt(ridge));
-  linalg::TriangularUpdate update(factor.cols());
-  update(factor, rows);
-  return factor.topLeftCorner(n, n).triangularView<Eigen::Upper>().solve(
-      factor.topRightCorner(n, q.cols()));
-}
-
-}  // namespace
-
 std::vector<double> ridge_path(const RidgeOptions& options) {
   const double low = std::log10(options.smallest_or(std::min(kSmallest, options.largest)));
   const double high = std::log10(options.largest);
@@ -235,13 +212,7 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
       .samples = static_cast<double>(s.samples),
       .mean_squared = 0.0};
 
-  const bool by_svd = options.solver == Solver::svd || options.choose();
-  linalg::Svd svd;
-  if (by_svd) {
-    svd = linalg::svd(problem.r);
-  } else {
-    svd.values = linalg::singular_values(problem.r);
-  }
+  const linalg::Svd svd = linalg::svd(problem.r);
   problem.mean_squared = svd.values.cwiseAbs2().sum() / static_cast<double>(n);
 
   RidgeFit fit;
@@ -257,14 +228,8 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
   }
   fit.relative_ridge = problem.mean_squared > 0.0 ? fit.ridge / problem.mean_squared : 0.0;
 
-  if (!by_svd && (fit.ridge > 0.0 || fit.rank == n)) {
-    fit.weights = solve_triangular(problem.r, problem.q, fit.ridge);
-  } else {
-    // Also for a singular factor at λ = 0, where back substitution would divide by rounding noise.
-    if (!by_svd) svd = linalg::svd(problem.r);
-    const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
-    fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
-  }
+  const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
+  fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
   measure_residuals(problem, fit);
   return fit;
 }

@@ -20,12 +20,6 @@ namespace {
 constexpr Index kDriveBlock = 256;
 constexpr double kRunAway = 1e100;  // its square is still finite
 
-void require_range(double lowest, double highest) {
-  require(std::isfinite(lowest) && std::isfinite(highest) && lowest < highest,
-          "lowest = {}, highest = {}: the input's range must be finite and in order", lowest,
-          highest);
-}
-
 /// Fills z with the inputs of one step; the same for the same seed and step.
 void draw_inputs(std::uint64_t seed, Index step, double lowest, double highest, Ref<VectorXd> z) {
   Draws draws = Random(seed).at(Purpose::probe, static_cast<std::uint64_t>(step));
@@ -54,31 +48,21 @@ double contraction_bound(double norm, const VectorXd& leak) {
   return std::sqrt(1.0 - (norm < 1.0 ? least : most) * (1.0 - norm * norm));
 }
 
-}  // namespace
-
-void ContractionOptions::validate() const {
-  require(steps >= 1, "steps = {}: must be at least 1", steps);
-  require_range(lowest, highest);
-  require(start_spread > 0.0 && std::isfinite(start_spread),
-          "start_spread = {}: must be positive and finite", start_spread);
-  require(tolerance > 0.0 && tolerance < 1.0, "tolerance = {}: must be in (0, 1)", tolerance);
-}
-
-Contraction measure_contraction(const ReservoirSystem& reservoir,
-                                const ContractionOptions& options) {
-  options.validate();
+Contraction measure_contraction(const ReservoirSystem& reservoir, std::uint64_t seed) {
+  constexpr Index kSteps = 2000;
+  constexpr double kMet = 1e-10;
   const Index n = reservoir.units();
   VectorXd one(n), other(n), next(n), z(reservoir.inputs());
-  Draws draws = Random(options.seed).at(Purpose::probe, static_cast<std::uint64_t>(kStartStep));
+  Draws draws = Random(seed).at(Purpose::probe, static_cast<std::uint64_t>(kStartStep));
   for (VectorXd* state : {&one, &other}) {
-    for (double& x : *state) x = options.start_spread * draws.normal();
+    for (double& x : *state) x = draws.normal();
   }
   Contraction result;
-  result.distances.resize(options.steps + 1);
+  result.distances.resize(kSteps + 1);
   result.distances[0] = (one - other).norm();
   Index k = 0;
-  while (k < options.steps && !result.met) {
-    draw_inputs(options.seed, k, options.lowest, options.highest, z);
+  while (k < kSteps && !result.met) {
+    draw_inputs(seed, k, -1.0, 1.0, z);
     for (VectorXd* state : {&one, &other}) {
       reservoir.step(*state, z, next);
       state->swap(next);
@@ -86,17 +70,18 @@ Contraction measure_contraction(const ReservoirSystem& reservoir,
     const double distance = (one - other).norm();
     if (!std::isfinite(distance)) break;  // they fly apart
     result.distances[++k] = distance;
-    result.met = distance <= options.tolerance * result.distances[0];
+    result.met = distance <= kMet * result.distances[0];
   }
   result.distances.conservativeResize(k + 1);
   result.rate = rate_of(result.distances);
   return result;
 }
 
-EchoStateReport check_echo_state(const EchoStateNetwork& network,
-                                 const ContractionOptions& options) {
+}  // namespace
+
+EchoStateReport check_echo_state(const EchoStateNetwork& network, std::uint64_t seed) {
   EchoStateReport report;
-  report.measured = measure_contraction(network, options);
+  report.measured = measure_contraction(network, seed);
   const MatrixXd recurrent = network.recurrent();
   const Index n = network.member_units();
   for (Index member = 0; member < network.members(); ++member) {
@@ -120,7 +105,9 @@ void MemoryCapacityOptions::validate() const {
   require(delays >= 0 && delays <= 10'000, "delays = {}: must be in [0, 10000]", delays);
   require(steps == 0 || steps >= 2, "steps = {}: must be at least 2, or 0", steps);
   require(washout >= 0, "washout = {}: must not be negative", washout);
-  require_range(lowest, highest);
+  require(std::isfinite(lowest) && std::isfinite(highest) && lowest < highest,
+          "lowest = {}, highest = {}: the input's range must be finite and in order", lowest,
+          highest);
   require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
           ridge);
 }

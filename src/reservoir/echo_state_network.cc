@@ -40,11 +40,6 @@ void require_square_and_finite(const char* name, const Ref<const MatrixXd>& matr
   require_finite(name, matrix);
 }
 
-double draw_weight(Distribution distribution, double scaling, Draws& draws) {
-  return distribution == Distribution::uniform ? draws.uniform(-scaling, scaling)
-                                               : scaling * draws.normal();
-}
-
 /// Columns are drawn from streams of their own, so a matrix does not depend on its neighbours.
 MatrixXd draw_matrix(const ReservoirOptions& options, Index columns, double scaling, double density,
                      std::uint64_t first_stream) {
@@ -53,7 +48,7 @@ MatrixXd draw_matrix(const ReservoirOptions& options, Index columns, double scal
   for (Index j = 0; j < columns; ++j) {
     Draws draws = random.at(Purpose::reservoir, first_stream + static_cast<std::uint64_t>(j));
     for (Index i = 0; i < options.units; ++i) {
-      const double weight = draw_weight(options.distribution, scaling, draws);
+      const double weight = draws.uniform(-scaling, scaling);
       const bool kept = density >= 1.0 || draws.uniform() < density;
       matrix(i, j) = kept ? weight : 0.0;
     }

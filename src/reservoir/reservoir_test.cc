@@ -35,7 +35,6 @@ struct Case {
   Activation activation;
   double leak;
   double density;
-  Distribution distribution;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -54,7 +53,6 @@ TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
     options.activation = c.activation;
     options.leak = c.leak;
     options.density = n == 1 ? 1.0 : c.density;
-    options.distribution = c.distribution;
     options.seed = 5;
     const EchoStateNetwork network(options, 3);
     const MatrixXd a = network.recurrent();
@@ -92,12 +90,11 @@ TEST_P(EveryReservoir, SeveralPreactivationsAreThoseOfEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
-                         testing::Values(Case{Activation::relu, 1.0, 1.0, Distribution::uniform},
-                                         Case{Activation::relu, 0.3, 0.2, Distribution::gaussian},
-                                         Case{Activation::tanh, 0.5, 1.0, Distribution::gaussian},
-                                         Case{Activation::tanh, 1.0, 0.5, Distribution::uniform},
-                                         Case{Activation::identity, 0.9, 1.0,
-                                              Distribution::uniform}));
+                         testing::Values(Case{Activation::relu, 1.0, 1.0},
+                                         Case{Activation::relu, 0.3, 0.2},
+                                         Case{Activation::tanh, 0.5, 1.0},
+                                         Case{Activation::tanh, 1.0, 0.5},
+                                         Case{Activation::identity, 0.9, 1.0}));
 
 TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
   RandomNumbers numbers;
@@ -190,9 +187,6 @@ TEST(EchoStateNetwork, WeightsFollowTheirDistribution) {
   EXPECT_LE(uniform.cwiseAbs().maxCoeff(), 0.05);
   const double n = static_cast<double>(uniform.size());
   EXPECT_NEAR(uniform.array().square().mean(), 0.0025 / 3, 5 * 0.0025 * std::sqrt(4.0 / 45 / n));
-  options.distribution = Distribution::gaussian;
-  const MatrixXd gaussian = EchoStateNetwork(options, 1).recurrent();
-  EXPECT_NEAR(gaussian.array().square().mean(), 0.0025, 5 * 0.0025 * std::sqrt(2.0 / n));
 }
 
 TEST(EchoStateNetwork, SeedDecidesEveryBit) {

@@ -56,7 +56,6 @@ ValueOptions options_of(const ShardPlan& plan, ShardFit::Stage stage) {
   ValueOptions options = plan.fit.value;
   if (stage == ShardFit::Stage::value) return options;
   options.solve.ridge = 0.0;
-  if (stage == ShardFit::Stage::judge) options.average_members = false;
   return options;
 }
 
@@ -100,8 +99,7 @@ class PartSums {
                        equations_.add({.state = block.states.col(i),
                                        .reward = block.reward(i),
                                        .next = block.states.col(i + 1),
-                                       .terminated = block.terminated(i),
-                                       .starts_episode = in_episode == washout_});
+                                       .terminated = block.terminated(i)});
                      }
                    });
   }

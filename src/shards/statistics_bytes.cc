@@ -44,7 +44,7 @@ std::size_t statistics_bytes(const ShardPlan& plan, bool first) {
     const auto n = static_cast<std::size_t>(features);
     return 8 * (static_cast<std::size_t>(folds) * n * (n + 1) + (gram ? n * (n + 1) / 2 : n));
   };
-  const bool averaged = plan.fit.value.average_members;
+  const bool averaged = true;
   const auto of_members = [&](Index folds, bool gram) {
     return averaged
                ? static_cast<std::size_t>(size.members) * bytes(size.own + size.shared, folds, gram)

@@ -207,10 +207,7 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
 
 TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
                Index unpenalised) {
-  options.validate();
-  std::vector<Member> one;
-  one.push_back(gather(folds, options, unpenalised));
-  return solve_members(one, options, 0);
+  return solve_td_ensemble({folds}, options, 0, unpenalised);
 }
 
 TdFit solve_td_ensemble(const std::vector<std::vector<TdMoments>>& members,
