@@ -38,7 +38,7 @@ PAGES = [
     ("docs/playground.md", "The playground"),
     ("docs/deploy.md", "From a log to a machine"),
     ("docs/running.md", "While it runs"),
-    ("docs/scale.md", "Many cores, many machines"),
+    ("docs/scale.md", "Long logs"),
     ("docs/errors.md", "Errors"),
     ("docs/design.md", "Design"),
     ("CHANGELOG.md", "Changelog"),
@@ -129,7 +129,6 @@ def python_reference() -> str:
     modules = [
         ("waggle", None),
         ("waggle.environments", ["Environment", "describe", "names"]),
-        ("waggle.distributed", None),
     ]
     for module_name, names in modules:
         module = importlib.import_module(module_name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
 # the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
-# `dask`: those of clusters alone, workers that die or hang among them; with `bench`: the benchmarks;
-# with `docs`: the site; with `env`: makes the environment of the tests, and no more.
+# `bench`: the benchmarks; with `docs`: the site; with `env`: makes the environment of the tests, and
+# no more.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -63,10 +63,6 @@ fi
 export WAGGLE_REPAIRED=$([ -z "$what" ] && echo 1) WAGGLE_SOURCE=$PWD
 if [ -z "$what" ]; then
   exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests python/tests
-fi
-if [ "$what" = dask ]; then
-  WAGGLE_FAULTS=1 exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests \
-    python/tests/test_distributed.py
 fi
 if [ "$what" = docs ]; then
   exec "$env/bin/python" docs/site.py out/site

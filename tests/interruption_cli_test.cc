@@ -118,15 +118,5 @@ TEST_F(InterruptionCli, ReachesWhoWaitsForAReader) {
   expect_end("simulate bee-world --steps 10000000 -o " + pipe, "TERM", kNothing);
 }
 
-TEST_F(InterruptionCli, ReachesAMergeThatWrites) {
-  const std::string day = path("day.csv"), plan = path("plan.toml");
-  done("simulate bee-world --steps 200 --seed 1 -o " + day);
-  done("plan " + day + " --reward nectar --action move --preset direct --units 15 -o " + plan);
-  done("stats " + day + " --like " + plan + " -o " + path("sums"));
-  // Nobody opens its other end.
-  mkfifo(path("unread").c_str(), 0600);
-  expect_end("merge " + path("sums") + " -o " + path("unread"), "INT", kNothing);
-}
-
 }  // namespace
 }  // namespace waggle

@@ -42,7 +42,6 @@ const std::vector<Room> kRooms = {
     {"export", {"export"}},
     {"options", {"describe"}},
     {"models", {}},
-    {"shards", {"shards"}},
 };
 /// The reference is an independent judge: it sees what environments are, and nothing else.
 const std::set<std::string> kSeenByReference = {"core", "data", "env", "reference"};

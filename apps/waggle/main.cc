@@ -35,7 +35,6 @@
 #include "report/report_command.h"
 #include "reproduce.h"
 #include "series_command.h"
-#include "shard_commands.h"
 #include "simulate_command.h"
 #include "usage.h"
 
@@ -240,10 +239,6 @@ int run(int argc, char** argv) {
   add_evaluate(app);
   add_act(app);
   add_export(app);
-  add_plan(app);
-  add_stats(app);
-  add_merge(app);
-  add_solve(app);
   ExperimentCommand reproduce_command;
   ExperimentCommand compare_command;
   add_reproduce(app, reproduce_command);

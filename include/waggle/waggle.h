@@ -46,7 +46,6 @@
 #include <waggle/scaling.h>
 #include <waggle/sensor.h>
 #include <waggle/series.h>
-#include <waggle/shards.h>
 #include <waggle/spaces.h>
 #include <waggle/states.h>
 #include <waggle/supervised.h>

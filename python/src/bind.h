@@ -9,7 +9,6 @@ void bind_controller(nanobind::module_& m);
 void bind_environments(nanobind::module_& m);
 void bind_learning(nanobind::module_& m);
 void bind_logs(nanobind::module_& m);
-void bind_shards(nanobind::module_& m);
 void bind_series(nanobind::module_& m);
 void bind_state(nanobind::module_& m);
 

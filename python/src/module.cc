@@ -50,6 +50,10 @@ NB_MODULE(_core, m) {
   m.def("log_options", [](const std::string& preset) {
     return described(list_options(presets::by_name(preset).fit, kLearnTables));
   });
+  m.def("option_table", [](const std::string& preset, const nb::dict& given) {
+    const FitOptions fit = presets::by_name(preset).fit;
+    return to_python(nlohmann::ordered_json(as_table(given, list_options(fit, kLearnTables))));
+  });
   m.def("reservoir_options",
         [] { return described(list_options(presets::plain_reservoir(), {})); });
   m.def("forecasting_options",
@@ -60,6 +64,5 @@ NB_MODULE(_core, m) {
   bind_learning(m);
   bind_logs(m);
   bind_series(m);
-  bind_shards(m);
   bind_environments(m);
 }

@@ -37,14 +37,11 @@ def open_log(data: Any, asked: dict[str, Any] | None) -> OpenLog:
 
             return _minari.read(_minari.open_folder(paths[0]), asked)
         if any(path.endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc")) for path in paths):
-            from waggle._parts import read_table
+            from waggle._arrow import read_table
 
             if len(paths) > 1:
-                raise Error(
-                    f"{len(paths)} Parquet or Arrow files: learn_log reads one into memory; "
-                    "waggle.distributed.learn goes through many, with or without a cluster"
-                )
-            return read_table(paths[0], reading)
+                raise Error(f"{len(paths)} Parquet or Arrow files: give one, or a table of them all")
+            return OpenLog(_columns(read_table(paths[0], reading)), paths[0], reading or {})
         return OpenLog(paths, "", reading or {})
     return OpenLog(_columns(data), f"the {_kind(data)}", reading or {})
 

@@ -77,13 +77,6 @@ def held_out_error(
     return 1.0 - judged.correlation * abs(judged.correlation)
 
 
-def _safe_error(*arguments: Any) -> tuple[float, str]:
-    try:
-        return held_out_error(*arguments), ""
-    except Error as error:
-        return float("nan"), str(error)
-
-
 class Tuned:
     """What a search found."""
 
@@ -156,7 +149,6 @@ def tune(
     storage: Any = None,
     study: str = "waggle",
     jobs: int = 1,
-    client: Any = None,
     preset: str = "direct",
     sampler: Any = None,
     pruner: Any = None,
@@ -174,8 +166,7 @@ def tune(
     `space` has for each option ("int" or "float", low, high[, "log"]), a list of choices, or a
     function of the trial; `fixed` are options that all trials have, `gamma` among them. With a
     `storage` (such as "sqlite:///search.db") a search that is interrupted goes on where it was:
-    `trials` are those in all. `jobs` trials run side by side here, or, with a `client`, on a Dask
-    cluster.
+    `trials` are those in all. `jobs` trials run side by side.
 
     Returns `Tuned`: its `options` are for `learn_log`, its `save` writes a file for
     `waggle learn --config`.
@@ -196,14 +187,10 @@ def tune(
         options = {"preset": preset, **fixed, **found}
         errors: list[float] = []
         for step, seed in enumerate(seeds):
-            arguments = (data, test, options, seed, reading)
-            if client is None:
-                error, fault = _safe_error(*arguments)
-            else:
-                error, fault = client.submit(_safe_error, *arguments, pure=False).result()
-            if fault:
-                raise Error(f"{found}: {fault}")
-            errors.append(error)
+            try:
+                errors.append(held_out_error(data, test, options, seed, reading))
+            except Error as error:
+                raise Error(f"{found}: {error}") from None
             trial.report(sum(errors) / len(errors), step)
             if step + 1 < len(seeds) and trial.should_prune():
                 raise optuna.TrialPruned

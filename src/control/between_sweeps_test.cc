@@ -63,7 +63,7 @@ TEST(BetweenSweeps, AChosenRidgeStaysAndSoDoesItsPath) {
   const EchoStateNetwork& network = network_of_five();
   RandomNumbers numbers;
   const auto solve = [&](const ValueOptions& options, ValueFit& fit) {
-    ValueEquations equations(network, options, FoldBlocks{.size = 10}, {});
+    ValueEquations equations(network, options, 10, {});
     for (int k = 0; k < 200; ++k) {
       const VectorXd state = numbers.vector(network.units());
       const VectorXd next = numbers.vector(network.units());

@@ -21,6 +21,7 @@ using Eigen::VectorXd;
 
 namespace {
 
+constexpr Index kMostChoiceRows = 30'000;         // that are looked at
 constexpr Index kMostChoiceNumbers = 10'000'000;  // of these rows
 constexpr Index kFewestChoiceRows = 300;
 constexpr Index kChoiceChunk = 4096;

@@ -6,9 +6,6 @@
 
 namespace waggle {
 
-/// Rows that are looked at, at most.
-constexpr Eigen::Index kMostChoiceRows = 30'000;
-
 /// Whether predictive states are worth it for a log, by how well values foretell rows held out:
 /// both kinds are fitted to its first rows and judged by the ones that follow, 30,000 in all at
 /// most. Nothing if there are too few. Throws Stopped if the end was asked for.

@@ -23,6 +23,7 @@ constexpr Index kScaleGrowth = 4;
 constexpr Index kTrialRows = 3000;
 constexpr Index kTrialFeatures = 100;
 constexpr std::uint64_t kTrialStream = 1'000'000;  // beyond those of fits
+constexpr Index kLongSeen = 48;                    // steps back, beside the short memory
 constexpr double kWorthRemembering = 0.02;         // of the reward's variance
 constexpr double kNoisy = 0.01;                    // of the variance of what is seen next
 constexpr double kWorthUnits = 0.05;               // of what was not foreseen
@@ -205,12 +206,6 @@ PredictiveSteps PredictiveFitter::steps_for(const Experience& experience) const 
                           .rewards = rewards_,
                           .actions = experience.actions,
                           .acts = acts_});
-}
-
-PredictiveFitter::Memory PredictiveFitter::choose_memory(const Experience& experience) {
-  prepare(experience);
-  remember(experience, steps_for(experience));
-  return {extra_units_, remembered_->memory().seen()};
 }
 
 void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>& random_rows,

@@ -14,9 +14,6 @@
 
 namespace waggle {
 
-/// What was seen that many steps back is tried beside the short memory.
-constexpr Eigen::Index kLongSeen = 48;
-
 /// Fits predictive states and a value on them, again and again as experience grows. What is
 /// remembered of old rows is kept, the values last found are where the next fit starts, and the
 /// last few fits are averaged.
@@ -38,13 +35,6 @@ class PredictiveFitter {
   /// anything.
   void fit(const Experience& experience, const std::vector<bool>& random_rows, bool last,
            const ProgressCallback& progress);
-  /// What the memory is to hold for this experience: units beside those asked for, and what was
-  /// seen further back. As given, or as the first call of `fit` would choose it.
-  struct Memory {
-    Eigen::Index extra_units = 0;
-    Eigen::Index seen = 0;
-  };
-  Memory choose_memory(const Experience& experience);
   /// How many fits are averaged so far.
   int fits() const { return static_cast<int>(fits_.size()); }
 

@@ -4,7 +4,6 @@
 
 #include "core/check.h"
 #include "core/memory.h"
-#include "reservoir/network_size.h"
 
 namespace waggle {
 
@@ -19,12 +18,12 @@ void require_rememberable(Index remembered, Index layer) {
 
 void require_predictive_size(const InputLayout& layout, const FitOptions& fit) {
   const PredictiveOptions& options = *fit.predictive;
-  ReservoirOptions reservoir = fit.reservoir;
-  reservoir.units += options.extra_units.value_or(0);
-  const NetworkSize network = network_size(reservoir, layout.size(), 1);
-  require_rememberable(HistoryMemory::size_with(network.features(), layout, options.frames,
-                                                options.seen.value_or(0)),
-                       options.layer);
+  const ReservoirOptions& reservoir = fit.reservoir;
+  const Index units = reservoir.units + options.extra_units.value_or(0) +
+                      (reservoir.direct_inputs ? layout.size() + 1 : 0);
+  require_rememberable(
+      HistoryMemory::size_with(units, layout, options.frames, options.seen.value_or(0)),
+      options.layer);
   // The sums of two halves of the rows, what they add up to, and its factor.
   const auto features = static_cast<double>(options.features);
   require_room(4.0 * features, features, fmt::format("features = {}", options.features));

@@ -138,20 +138,13 @@ class UsualMeasure::Runs {
   VectorXd longest_, now_, last_;
 };
 
-Index usual_rows(Index rows, Index all, Index features) {
-  return std::min(rows / stride_of(all, features), most_rows(features));
-}
-
 UsualMeasure::UsualMeasure(const Model& model)
-    : UsualMeasure(model, {.rows = model.provenance.rows}) {}
-
-UsualMeasure::UsualMeasure(const Model& model, const Place& place)
     : model_(model),
       runs_(std::make_unique<Runs>(1 + model.environment.observation_size())),
       rows_(model.controller),
       greedy_(model.controller),
-      place_(place),
-      limit_(std::min(most_rows(model.fitted_size()), place.rows)) {
+      all_(model.provenance.rows),
+      limit_(std::min(most_rows(model.fitted_size()), all_)) {
   features_.resize(model.fitted_size(), 0);
   seen_.resize(1 + model.environment.observation_size(), 0);
 }
@@ -161,12 +154,11 @@ UsualMeasure::~UsualMeasure() = default;
 void UsualMeasure::add(const StateBlock& block) {
   runs_->add(block);
   const Index washout = std::max<Index>(1, model_.options.value.washout_rows());
-  const Index stride = stride_of(place_.rows, model_.fitted_size());
+  const Index stride = stride_of(all_, model_.fitted_size());
   Index room = limit_ - kept_;
   const PreparedRows& rows =
       rows_.of(block, model_.controller.layout, [&](Index row, Index in_episode) {
-        if ((place_.first + row) / kStretch % stride != 0 || row < place_.own ||
-            in_episode < washout || room == 0) {
+        if (row / kStretch % stride != 0 || in_episode < washout || room == 0) {
           return false;
         }
         --room;
@@ -188,26 +180,21 @@ void UsualMeasure::add(const StateBlock& block) {
   }
 }
 
-UsualRows UsualMeasure::rows() const {
-  return {features_.leftCols(kept_), seen_.leftCols(kept_),
-          Eigen::Map<const VectorXd>(errors_.data(), std::ssize(errors_)), runs_->longest()};
-}
-
-std::optional<Usual> usual_of(UsualRows rows) {
-  MatrixXd& features = rows.features;
+std::optional<Usual> UsualMeasure::result() const {
+  MatrixXd features = features_.leftCols(kept_);
   if (features.cols() < 2) return std::nullopt;
   RootMeanSquare error;
-  for (const double each : rows.errors) error.add(each);
+  for (const double each : errors_) error.add(each);
   Usual usual;
   usual.bellman_error = error.value();
-  usual.longest_runs = std::move(rows.longest_runs);
+  usual.longest_runs = runs_->longest();
   measure_features(features, usual);
   const bool known = std::isfinite(usual.bellman_error) && usual.mean.allFinite() &&
                      usual.weights.allFinite() && usual.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;
   const Index most = std::min(features.cols(), kMostForecastRows);
   features.leftCols(most).colwise() -= usual.mean;
-  fit_forecast(features.leftCols(most), rows.seen.leftCols(most), usual);
+  fit_forecast(features.leftCols(most), seen_.leftCols(most), usual);
   return usual;
 }
 

@@ -19,38 +19,14 @@ namespace waggle {
 /// the experience.
 std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience);
 
-/// What usual_of() takes: some rows, a column for each. Those of parts of a log are put side by
-/// side.
-struct UsualRows {
-  Eigen::MatrixXd features;
-  Eigen::MatrixXd seen;          ///< the reward and the observations that came with them
-  Eigen::VectorXd errors;        ///< Bellman errors
-  Eigen::VectorXd longest_runs;  ///< as Usual's, over all rows; of parts, the longest of each
-};
-std::optional<Usual> usual_of(UsualRows rows);
-/// About how many of `rows`, a part of an experience of `all`, are looked at and kept, with so many
-/// features each.
-Eigen::Index usual_rows(Eigen::Index rows, Eigen::Index all, Eigen::Index features);
-
 /// The same along a walk that others share: every block of the experience, in order, then what was
 /// usual. The model must outlive it.
 class UsualMeasure {
  public:
-  /// Where the rows are in an experience of so many: the walk's first is its `first`, and those
-  /// before the walk's `own` are not looked at.
-  struct Place {
-    Eigen::Index rows = 0;
-    Eigen::Index first = 0;
-    Eigen::Index own = 0;
-  };
-
   explicit UsualMeasure(const Model& model);
-  UsualMeasure(const Model& model, const Place& place);
   ~UsualMeasure();
   void add(const StateBlock& block);
-  std::optional<Usual> result() const { return usual_of(rows()); }
-  /// What the walk has seen so far.
-  UsualRows rows() const;
+  std::optional<Usual> result() const;
 
  private:
   class Runs;
@@ -59,7 +35,7 @@ class UsualMeasure {
   std::unique_ptr<Runs> runs_;
   BlockRows rows_;
   GreedyRows greedy_;
-  Place place_;
+  Eigen::Index all_;    // rows there are
   Eigen::Index limit_;  // of rows that are kept
   std::vector<double> errors_;
   Eigen::MatrixXd features_;

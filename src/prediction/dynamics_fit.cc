@@ -54,12 +54,10 @@ void add_ridge(double ridge, MatrixXd& gram) {
 
 }  // namespace
 
-TransitionGatherer::TransitionGatherer(const PredictiveHead& head, Index rows, Index most,
-                                       Index in_episode)
+TransitionGatherer::TransitionGatherer(const PredictiveHead& head, Index rows, Index most)
     : head_(head),
       stretches_((rows + kStretch - 1) / kStretch),
-      wanted_(std::min(stretches_, std::max<Index>(1, most / kStretch))),
-      in_episode_(in_episode) {}
+      wanted_(std::min(stretches_, std::max<Index>(1, most / kStretch))) {}
 
 bool TransitionGatherer::is_kept(Index row) const {
   const Index stretch = row / kStretch;

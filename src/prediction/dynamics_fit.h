@@ -28,13 +28,10 @@ struct Transitions {
 /// evenly spread stretches of them.
 class TransitionGatherer {
  public:
-  /// The first row of the walk is so many rows into its episode. The head must outlive this.
-  TransitionGatherer(const PredictiveHead& head, Eigen::Index rows, Eigen::Index most,
-                     Eigen::Index in_episode = 0);
+  /// The head must outlive this.
+  TransitionGatherer(const PredictiveHead& head, Eigen::Index rows, Eigen::Index most);
 
   void add(const RememberedRows& window);
-  /// Those so far; states, channels and rewards have room for more at their end.
-  const Transitions& gathered() const { return result_; }
   Transitions take();
 
  private:
@@ -43,7 +40,7 @@ class TransitionGatherer {
   const PredictiveHead& head_;
   Eigen::Index stretches_, wanted_;
   Eigen::Index capacity_ = 0;
-  Eigen::Index in_episode_;
+  Eigen::Index in_episode_ = 0;
   Transitions result_;
 };
 

@@ -193,41 +193,6 @@ MatrixXd PredictionSums::solve(bool by_action) const {
   return projection;
 }
 
-void PredictionSums::write(const std::string& prefix, NamedSums& sums) const {
-  for (int fold = 0; fold < 2; ++fold) {
-    const Half& half = halves_[fold];
-    const std::string of = prefix + std::to_string(fold) + ".";
-    for (std::size_t h = 0; h < kHorizonCount; ++h) {
-      const std::string ahead = of + std::to_string(kHorizons[h]) + ".";
-      if (half.gram[h].size() > 0) sums[ahead + "gram"] = half_of(half.gram[h]);
-      sums[ahead + "cross"] = half.cross[h].topRows(width(static_cast<Index>(h)));
-    }
-    sums[of + "squares"] = half.squares;
-    sums[of + "sums"] = half.sums;
-    sums[of + "rows"] = half.rows;
-  }
-}
-
-void PredictionSums::read(const std::string& prefix, const NamedSums& sums) {
-  for (int fold = 0; fold < 2; ++fold) {
-    Half& half = halves_[fold];
-    const std::string of = prefix + std::to_string(fold) + ".";
-    for (std::size_t h = 0; h < kHorizonCount; ++h) {
-      const Index size = width(static_cast<Index>(h));
-      const std::string ahead = of + std::to_string(kHorizons[h]) + ".";
-      // Rows of which just so much is known are few, or none.
-      if (sums.contains(ahead + "gram")) {
-        const MatrixXd& gram = named_sum(sums, ahead + "gram", size * (size + 1) / 2, 1);
-        half.gram[h] = from_half(gram.col(0), size);
-      }
-      half.cross[h].topRows(size) = named_sum(sums, ahead + "cross", size, targets_);
-    }
-    half.squares = named_sum(sums, of + "squares", kHorizonCount, outputs_);
-    half.sums = named_sum(sums, of + "sums", kHorizonCount, outputs_);
-    half.rows = named_sum(sums, of + "rows", kHorizonCount, 1);
-  }
-}
-
 bool PredictionSums::is_judged(Index horizon) const {
   return halves_[0].rows[horizon] >= 1.0 && halves_[1].rows[horizon] >= 1.0;
 }

@@ -7,7 +7,6 @@
 
 #include <Eigen/Core>
 
-#include "prediction/named_sums.h"
 #include "prediction/remembered.h"
 
 namespace waggle {
@@ -69,11 +68,6 @@ class PredictionSums {
   };
   Unforeseen unforeseen() const;
   Eigen::Index outputs() const { return outputs_; }
-
-  /// As they travel, with this before every name, and back: reading takes what there is for the
-  /// sums of these features. Throws Error, naming the sum, where one does not fit.
-  void write(const std::string& prefix, NamedSums& sums) const;
-  void read(const std::string& prefix, const NamedSums& sums);
 
  private:
   struct Half {

@@ -60,7 +60,7 @@ void RememberedExperience::take(double reward, const Ref<const VectorXd>& action
   previous_ = rows_.channels.col(filled_);
   rows_.rewards[filled_] = (reward - offset_) / unit_;
   rows_.ends[static_cast<std::size_t>(filled_)] = end;
-  rows_.early[static_cast<std::size_t>(filled_)] = in_episode_ < washout_ || row < place_.own;
+  rows_.early[static_cast<std::size_t>(filled_)] = in_episode_ < washout_;
   ++filled_;
   ++in_episode_;
   if (end == EpisodeEnd::none) return;
@@ -83,10 +83,6 @@ void RememberedExperience::hand_over(bool last,
   for (std::size_t at = 0; at < static_cast<std::size_t>(rows_.count); ++at) {
     if (rows_.early[at]) rows_.following[at] = 0;
   }
-  if (last && place_.goes_on) {
-    const Index tail = std::max<Index>(0, filled_ - kAhead);
-    std::fill_n(rows_.following.begin() + tail, filled_ - tail, 0);
-  }
   if (rows_.count > 0) visit(rows_);
   // The rows that only followed are the first of the next window.
   const Index left = filled_ - rows_.count;
@@ -102,22 +98,13 @@ void RememberedExperience::hand_over(bool last,
   filled_ = left;
 }
 
-VectorXd RememberedExperience::memory_at_start() const {
-  VectorXd start = VectorXd::Zero(memory_.size());
-  if (place_.in_episode == 0) return start;
-  start.segment(memory_.first_offset(), memory_.seen_size()) = place_.opening;
-  start[memory_.age_offset()] =
-      1.0 - std::pow(1.0 - HistoryMemory::kAging, static_cast<double>(place_.in_episode));
-  return start;
-}
-
 void RememberedExperience::for_each(TrajectorySource& source,
                                     const std::function<void(const RememberedRows&)>& visit) {
-  state_ = memory_at_start();
+  state_.setZero(memory_.size());
   previous_.setZero(memory_.layout().action_channels());
-  rows_.first = place_.first;
+  rows_.first = 0;
   filled_ = 0;
-  in_episode_ = place_.in_episode;
+  in_episode_ = 0;
   Index row = 0;
   Trajectory chunk(1, 0);
   source.rewind();

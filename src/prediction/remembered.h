@@ -40,22 +40,6 @@ class RememberedExperience {
   /// The first rows of every episode that are remembered but predict nothing.
   void set_washout(Eigen::Index washout) { washout_ = washout; }
 
-  /// Where the rows are in a longer record. Two kinds of rows then predict nothing, as those within
-  /// the washout: those before `own`, which belong to the part before, and, if the record goes on,
-  /// the last kLookahead, whose future is not all here.
-  struct Place {
-    Eigen::Index first = 0;        ///< the first row's number in the record
-    Eigen::Index in_episode = 0;   ///< how many rows into its episode it is
-    Eigen::VectorXd opening = {};  ///< what that episode began with, in the network's units
-    Eigen::Index own = 0;          ///< counted from the first row here
-    bool goes_on = false;          ///< whether the record has rows after these
-  };
-  void set_place(Place place) { place_ = std::move(place); }
-  /// There will be no other walk.
-  void keep_nothing() { most_kept_ = 0; }
-  /// What is remembered before the first row.
-  Eigen::VectorXd memory_at_start() const;
-
   void for_each(TrajectorySource& source, const std::function<void(const RememberedRows&)>& visit);
   /// Where the last walk ended: m after the last row, 0 after an episode's end, and the channels of
   /// its action.
@@ -76,7 +60,6 @@ class RememberedExperience {
   double offset_ = 0.0;
   double unit_ = 1.0;
   Eigen::Index washout_ = 0;
-  Place place_;
 
   RememberedRows rows_;  // the window
   Eigen::Index filled_ = 0;

@@ -81,8 +81,17 @@ class Regression {
   VectorXd cross_[2];
 };
 
-}  // namespace
+/// What functions of u tell of rewards, found in transitions. Of quantities that is all there is to
+/// find out; of choices the memory is asked for the rest, in sums over all rows.
+struct RewardByState {
+  double mean = 0.0;   ///< of the reward
+  double total = 0.0;  ///< Σ (r − mean)²
+  double error = 0.0;  ///< what of it functions of u leave, each half judged by the other
+  double share = 0.0;  ///< of it that the reward model explains beyond them, where it is known
+  VectorXd weights;    ///< of the features of u; empty: nothing is to be asked of the memory
+};
 
+/// For a head whose after-state is fitted; of quantities, fills in knots and bends.
 RewardByState fit_reward_by_state(const Transitions& transitions, const ActionSpace& actions,
                                   PredictiveHead& head) {
   const Index count = transitions.count();
@@ -129,163 +138,126 @@ RewardByState fit_reward_by_state(const Transitions& transitions, const ActionSp
   return result;
 }
 
-RewardSums::RewardSums(Index memory, Index choices, Index heads)
-    : choices_(static_cast<std::size_t>(choices)) {
-  for (Choice& choice : choices_) {
-    for (int half = 0; half < 2; ++half) {
-      choice.gram[half] = MatrixXd::Zero(memory, memory);
-      choice.cross[half] = MatrixXd::Zero(memory, heads);
-      choice.squares[half] = VectorXd::Zero(heads);
+/// The sums of the regressions of what is left of the reward on the memory, one for each choice.
+class RewardSums {
+ public:
+  RewardSums(Index memory, Index choices) : choices_(static_cast<std::size_t>(choices)) {
+    for (Choice& choice : choices_) {
+      for (int half = 0; half < 2; ++half) {
+        choice.gram[half] = MatrixXd::Zero(memory, memory);
+        choice.cross[half] = VectorXd::Zero(memory);
+      }
     }
   }
-}
 
-void RewardSums::add(const RememberedRows& window, const std::vector<PredictiveHead>& heads,
-                     const std::vector<RewardByState>& told) {
-  std::vector<VectorXd> by_state(heads.size());
-  for (std::size_t h = 0; h < heads.size(); ++h) {
-    if (told[h].weights.size() == 0) continue;
+  /// Adds rows; `told` is what functions of the head's u tell.
+  void add(const RememberedRows& window, const PredictiveHead& head, const RewardByState& told) {
     Transitions here;
-    here.state = predictive_state(heads[h], window.memory.leftCols(window.count));
+    here.state = predictive_state(head, window.memory.leftCols(window.count));
     here.channels = window.channels.leftCols(window.count);
     here.rows.resize(static_cast<std::size_t>(window.count));
-    by_state[h] =
-        functions_of(heads[h], after_states(heads[h], here)).transpose() * told[h].weights;
-  }
-  std::vector<Index> members;
-  for (std::size_t c = 0; c < choices_.size(); ++c) {
-    Choice& sum = choices_[c];
-    for (int half = 0; half < 2; ++half) {
-      members.clear();
-      for (Index i = 0; i < window.count; ++i) {
-        if (window.following[static_cast<std::size_t>(i)] > 0 &&
-            window.channels(static_cast<Index>(c), i) > 0.5 &&
-            ((window.first + i) / kRewardFoldRows) % 2 == half) {
-          members.push_back(i);
+    const VectorXd by_state =
+        functions_of(head, after_states(head, here)).transpose() * told.weights;
+    std::vector<Index> members;
+    for (std::size_t c = 0; c < choices_.size(); ++c) {
+      Choice& sum = choices_[c];
+      for (int half = 0; half < 2; ++half) {
+        members.clear();
+        for (Index i = 0; i < window.count; ++i) {
+          if (window.following[static_cast<std::size_t>(i)] > 0 &&
+              window.channels(static_cast<Index>(c), i) > 0.5 &&
+              ((window.first + i) / kRewardFoldRows) % 2 == half) {
+            members.push_back(i);
+          }
         }
-      }
-      if (members.empty()) continue;
-      const MatrixXd m = window.memory(Eigen::all, members);
-      linalg::add_square(m, sum.gram[half]);
-      VectorXd left(m.cols());
-      for (std::size_t h = 0; h < heads.size(); ++h) {
-        if (by_state[h].size() == 0) continue;
+        if (members.empty()) continue;
+        const MatrixXd m = window.memory(Eigen::all, members);
+        linalg::add_square(m, sum.gram[half]);
+        VectorXd left(m.cols());
         for (Index j = 0; j < m.cols(); ++j) {
           const Index i = members[static_cast<std::size_t>(j)];
-          left[j] = window.rewards[i + 1] - told[h].mean - by_state[h][i];
+          left[j] = window.rewards[i + 1] - told.mean - by_state[i];
         }
         const VectorXd cross = m * left;
-        sum.cross[half].col(static_cast<Index>(h)) += cross;
-        sum.squares[half][static_cast<Index>(h)] += left.squaredNorm();
+        sum.cross[half] += cross;
+        sum.squares[half] += left.squaredNorm();
       }
     }
   }
-}
 
-double RewardSums::solve(Index number, const RewardByState& told, PredictiveHead& head) const {
-  if (told.weights.size() == 0) return told.share;
-  double before = 0.0;
-  double after = 0.0;
-  MatrixXd reward(std::ssize(choices_), choices_.front().gram[0].rows());
-  for (std::size_t choice = 0; choice < choices_.size(); ++choice) {
-    const Choice& sum = choices_[choice];
-    const VectorXd cross[2] = {sum.cross[0].col(number), sum.cross[1].col(number)};
-    const double squares[2] = {sum.squares[0][number], sum.squares[1][number]};
-    for (int half = 0; half < 2; ++half) {
-      if (!(squares[half] > 0.0 && squares[1 - half] > 0.0)) continue;
-      const VectorXd w =
-          linalg::solve_positive(ridge_system(sum.gram[1 - half], kMemoryRidge), cross[1 - half]);
-      before += squares[half];
-      after += squares[half] - 2.0 * w.dot(cross[half]) + w.dot(sum.gram[half] * w);
+  /// Fills in the reward of the head, if that explains more than a hundredth of the reward's
+  /// variance that functions of u leave unexplained; returns that share.
+  double solve(const RewardByState& told, PredictiveHead& head) const {
+    double before = 0.0;
+    double after = 0.0;
+    MatrixXd reward(std::ssize(choices_), choices_.front().gram[0].rows());
+    for (std::size_t choice = 0; choice < choices_.size(); ++choice) {
+      const Choice& sum = choices_[choice];
+      for (int half = 0; half < 2; ++half) {
+        if (!(sum.squares[half] > 0.0 && sum.squares[1 - half] > 0.0)) continue;
+        const VectorXd w = linalg::solve_positive(ridge_system(sum.gram[1 - half], kMemoryRidge),
+                                                  sum.cross[1 - half]);
+        before += sum.squares[half];
+        after += sum.squares[half] - 2.0 * w.dot(sum.cross[half]) + w.dot(sum.gram[half] * w);
+      }
+      reward.row(static_cast<Index>(choice)) =
+          linalg::solve_positive(ridge_system(sum.gram[0] + sum.gram[1], kMemoryRidge),
+                                 sum.cross[0] + sum.cross[1])
+              .transpose();
     }
-    reward.row(static_cast<Index>(choice)) =
-        linalg::solve_positive(ridge_system(sum.gram[0] + sum.gram[1], kMemoryRidge),
-                               cross[0] + cross[1])
-            .transpose();
+    // The walk saw all rows, the transitions may be some of them.
+    const double share = before > 0.0 ? (before - after) / before * (told.error / told.total) : 0.0;
+    if (share > kWorthIt) head.reward = reward;
+    return share;
   }
-  // The walk saw all rows, the transitions may be some of them.
-  const double share = before > 0.0 ? (before - after) / before * (told.error / told.total) : 0.0;
-  if (share > kWorthIt) head.reward = reward;
-  return share;
-}
 
-void RewardSums::write(NamedSums& sums) const {
-  for (std::size_t choice = 0; choice < choices_.size(); ++choice) {
-    for (int half = 0; half < 2; ++half) {
-      const std::string of = std::to_string(choice) + "." + std::to_string(half) + ".";
-      sums[of + "gram"] = half_of(choices_[choice].gram[half]);
-      sums[of + "cross"] = choices_[choice].cross[half];
-      sums[of + "squares"] = choices_[choice].squares[half];
-    }
-  }
-}
+ private:
+  struct Choice {
+    MatrixXd gram[2];
+    VectorXd cross[2];
+    double squares[2] = {};
+  };
+  std::vector<Choice> choices_;
+};
 
-void RewardSums::read(const NamedSums& sums) {
-  for (std::size_t choice = 0; choice < choices_.size(); ++choice) {
-    for (int half = 0; half < 2; ++half) {
-      const std::string of = std::to_string(choice) + "." + std::to_string(half) + ".";
-      MatrixXd& cross = choices_[choice].cross[half];
-      const Index n = cross.rows();
-      cross = named_sum(sums, of + "cross", n, cross.cols());
-      choices_[choice].squares[half] = named_sum(sums, of + "squares", cross.cols(), 1);
-      choices_[choice].gram[half] =
-          from_half(named_sum(sums, of + "gram", n * (n + 1) / 2, 1).col(0), n);
-    }
-  }
-}
+}  // namespace
 
 double fit_reward_model(RememberedExperience& experience, TrajectorySource& source,
                         const Transitions& transitions, const ActionSpace& actions,
                         PredictiveHead& head) {
-  const std::vector<RewardByState> told = {fit_reward_by_state(transitions, actions, head)};
-  if (told.front().weights.size() == 0) return told.front().share;
-  const std::vector<PredictiveHead> heads = {head};
-  RewardSums sums(experience.memory().size(), actions.choices, 1);
-  experience.for_each(source, [&](const RememberedRows& window) { sums.add(window, heads, told); });
-  return sums.solve(0, told.front(), head);
+  const RewardByState told = fit_reward_by_state(transitions, actions, head);
+  if (told.weights.size() == 0) return told.share;
+  RewardSums sums(experience.memory().size(), actions.choices);
+  experience.for_each(source, [&](const RememberedRows& window) { sums.add(window, head, told); });
+  return sums.solve(told, head);
 }
 
-void RewardRecall::add(const RememberedRows& window, const Transitions& transitions) {
-  const std::vector<Index>& rows = transitions.rows;
-  if (at_ == rows.size() || rows[at_] >= window.first + window.count) return;
-  const MatrixXd slopes = head_.reward * window.memory.leftCols(window.columns);
-  for (; at_ < rows.size() && rows[at_] < window.first + window.count; ++at_) {
-    const Index i = rows[at_] - window.first;
-    expected_.push_back(slopes.col(i).dot(transitions.channels.col(static_cast<Index>(at_))));
-    next_.insert(next_.end(), slopes.col(i + 1).begin(), slopes.col(i + 1).end());
-  }
-}
-
-ExpectedRewards RewardRecall::take() {
-  const Index count = std::ssize(expected_);
-  const Index c = head_.reward.rows();
-  return {Eigen::Map<const VectorXd>(expected_.data(), count),
-          Eigen::Map<const MatrixXd>(next_.data(), c, count)};
-}
-
-ExpectedRewards expected_rewards(const Transitions& transitions, const PredictiveHead& head,
-                                 ExpectedRewards recalled) {
+ExpectedRewards expected_rewards(RememberedExperience& experience, TrajectorySource& source,
+                                 const Transitions& transitions, const PredictiveHead& head) {
+  const Index count = transitions.count();
   ExpectedRewards result;
-  result.expected = VectorXd::Zero(transitions.count());
+  result.expected = VectorXd::Zero(count);
   for (Index k = 0; k < head.knots.cols(); ++k) {
     result.expected +=
         (transitions.channels.colwise() - head.knots.col(k)).cwiseMax(0.0).transpose() *
         head.bends.col(k);
   }
   if (head.reward.size() == 0) return result;
-  result.expected += recalled.expected;
-  result.next = std::move(recalled.next);
+  // What the memory tells, in one more walk.
+  result.next.resize(head.reward.rows(), count);
+  const std::vector<Index>& rows = transitions.rows;
+  std::size_t at = 0;
+  experience.for_each(source, [&](const RememberedRows& window) {
+    if (at == rows.size() || rows[at] >= window.first + window.count) return;
+    const MatrixXd slopes = head.reward * window.memory.leftCols(window.columns);
+    for (; at < rows.size() && rows[at] < window.first + window.count; ++at) {
+      const Index i = rows[at] - window.first;
+      const auto k = static_cast<Index>(at);
+      result.expected[k] += slopes.col(i).dot(transitions.channels.col(k));
+      result.next.col(k) = slopes.col(i + 1);
+    }
+  });
   return result;
-}
-
-ExpectedRewards expected_rewards(RememberedExperience& experience, TrajectorySource& source,
-                                 const Transitions& transitions, const PredictiveHead& head) {
-  RewardRecall recall(head);
-  if (head.reward.size() > 0) {
-    experience.for_each(source,
-                        [&](const RememberedRows& window) { recall.add(window, transitions); });
-  }
-  return expected_rewards(transitions, head, recall.take());
 }
 
 }  // namespace waggle

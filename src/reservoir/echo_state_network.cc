@@ -12,7 +12,6 @@
 #include "core/memory.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
-#include "reservoir/network_size.h"
 #include "reservoir/weights.h"
 
 namespace waggle {
@@ -84,18 +83,27 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
   matrix *= target == 0.0 ? 0.0 : target / current;
 }
 
-/// Throws Error if there is no room for every member's A, or what Procedure 1 has in its place, and
-/// for one dense A twice more while it is drawn and decomposed.
-void require_room_for(const ReservoirOptions& options, const NetworkSize& size, Index inputs) {
-  const auto members = static_cast<double>(size.members);
-  const std::string what = fmt::format("units = {}, members = {}", size.own, size.members);
+/// The units of one member. Throws Error for invalid options, or if there is no room for every
+/// member's A, or what Procedure 1 has in its place, and for one dense A twice more while it is
+/// drawn and decomposed.
+Index units_of(const ReservoirOptions& options, Index inputs, Index members) {
+  options.validate();
+  require(members >= 1 && members <= kMostMembers, "members = {}: must be in [1, {}]", members,
+          kMostMembers);
+  require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
+  require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
+  const auto count = static_cast<double>(members);
   if (const std::optional<ProcedureOne>& procedure = options.procedure_one) {
-    require_room(members * static_cast<double>(procedure->features),
-                 static_cast<double>(inputs * (procedure->delay + 1)), what);
-  } else {
-    const auto n = static_cast<double>(size.own);
-    require_room((members * options.density + 2.0) * n, n, what);
+    const Index remembered = inputs * (procedure->delay + 1);
+    require_room(count * static_cast<double>(procedure->features), static_cast<double>(remembered),
+                 fmt::format("procedure_one: features = {}, delay = {}, members = {}",
+                             procedure->features, procedure->delay, members));
+    return 2 * (remembered + procedure->features);
   }
+  const auto n = static_cast<double>(options.units);
+  require_room((count * options.density + 2.0) * n, n,
+               fmt::format("units = {}, members = {}", options.units, members));
+  return options.units;
 }
 
 }  // namespace
@@ -125,28 +133,12 @@ void ReservoirOptions::validate() const {
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
-NetworkSize network_size(const ReservoirOptions& options, Index inputs, Index members) {
-  options.validate();
-  require(members >= 1 && members <= kMostMembers, "members = {}: must be in [1, {}]", members,
-          kMostMembers);
-  require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
-  require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
-  const std::optional<ProcedureOne>& procedure = options.procedure_one;
-  const Index own =
-      procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
-  const NetworkSize size{
-      .members = members, .own = own, .shared = options.direct_inputs ? inputs + 1 : 0};
-  require_room_for(options, size, inputs);
-  return size;
-}
-
 EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs, Index members)
-    : activation_(options.procedure_one ? Activation::relu : options.activation) {
-  const NetworkSize size = network_size(options, inputs, members);
+    : member_units_(units_of(options, inputs, members)),
+      activation_(options.procedure_one ? Activation::relu : options.activation) {
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
-  member_units_ = size.own;
-  const Index n = size.own;
-  const Index direct = size.shared;
+  const Index n = member_units_;
+  const Index direct = options.direct_inputs ? inputs + 1 : 0;
   input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());
   for (Index member = 0; member < members; ++member) {

@@ -36,22 +36,20 @@ Index rows_after_washout(const Rows& rows, Index washout) {
 
 }  // namespace
 
-FoldBlocks FoldBlocks::of(Index rows) {
-  return {.size = std::clamp<Index>(rows / (4 * kFolds), 1, kEquationBlock)};
-}
-
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
                                const Rows& rows, const RewardScale& scale)
-    : ValueEquations(reservoir, options,
-                     FoldBlocks::of(rows_after_washout(rows, options.washout_rows())), scale) {}
+    : ValueEquations(
+          reservoir, options,
+          std::clamp<Index>(rows_after_washout(rows, options.washout_rows()) / (4 * kFolds), 1,
+                            kEquationBlock),
+          scale) {}
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               const FoldBlocks& blocks, const RewardScale& scale)
+                               Index block, const RewardScale& scale)
     : reservoir_(reservoir),
       options_(options),
       scale_(scale),
-      block_(blocks.size),
-      before_(blocks.before),
+      block_(block),
       mapped_(dynamic_cast<const EchoStateNetwork*>(&reservoir) == nullptr),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
@@ -90,7 +88,7 @@ void ValueEquations::add(const ValueEquation& row) {
   terminated_[at] = row.terminated ? 1 : 0;
   ++rows_;
   ++held_;
-  if ((before_ + rows_) % block_ == 0) flush();
+  if (rows_ % block_ == 0) flush();
 }
 
 void ValueEquations::flush() {
@@ -116,7 +114,7 @@ void ValueEquations::flush() {
   if (residuals_) {
     residuals_->add(features - options_.discount * next, rewards.transpose());
   } else {
-    const auto block = static_cast<std::size_t>((before_ + rows_ - 1) / block_);
+    const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
     const auto add_member = [&](int i) {
       const auto member = static_cast<std::size_t>(i);
       TdMoments& fold = folds_[member][block % folds_[member].size()];

@@ -25,17 +25,6 @@ struct ValueEquation {
 /// Parts of the data by which λ is cross-validated, if it is chosen; each has sums of its own.
 inline constexpr Eigen::Index kFolds = 5;
 
-/// Which rows are in which fold: neighbouring ones together, since they are nearly copies of each
-/// other, `size` at a time.
-struct FoldBlocks {
-  Eigen::Index size = 256;
-  Eigen::Index before =
-      0;  ///< rows that count before the first of these, in another part of the data
-
-  /// For so many rows in all.
-  static FoldBlocks of(Eigen::Index rows);
-};
-
 /// Gathers the equations Wᵀφ_k = r_k + γ Wᵀφ'_k of a trajectory, row by row, and solves them by the
 /// method of the options. What φ'_k is, the caller says: the state that followed, or the one
 /// another action would have led to.
@@ -43,9 +32,10 @@ class ValueEquations {
  public:
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options, const Rows& rows,
                  const RewardScale& scale);
-  /// For a part of the data, whose rows are in the folds that `blocks` says.
-  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                 const FoldBlocks& blocks, const RewardScale& scale);
+  /// With `block` rows at a time in one fold: neighbours, since they are nearly copies of each
+  /// other.
+  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options, Eigen::Index block,
+                 const RewardScale& scale);
   ~ValueEquations();
 
   /// Rows inside the washout are to be left out by the caller.
@@ -63,8 +53,6 @@ class ValueEquations {
 
   /// LSTD's moments of each member, of each fold, of all rows so far.
   const std::vector<std::vector<TdMoments>>& moments();
-  /// Puts sums of several parts in the place of its own.
-  void set_moments(std::vector<std::vector<TdMoments>> moments) { folds_ = std::move(moments); }
 
  private:
   void flush();
@@ -78,9 +66,8 @@ class ValueEquations {
   const RewardScale scale_;
   Eigen::Index rows_ = 0;
   Eigen::Index held_ = 0;
-  const Eigen::Index block_;   // rows that are in one fold
-  const Eigen::Index before_;  // rows that count before the first, in another part of the data
-  const bool mapped_;          // features are not the states themselves
+  const Eigen::Index block_;  // rows that are in one fold
+  const bool mapped_;         // features are not the states themselves
   Eigen::MatrixXd states_, nexts_;
   Eigen::MatrixXd features_, next_features_;  // if they are mapped
   Eigen::VectorXd rewards_, root_weights_;

@@ -53,22 +53,16 @@ TEST(RewardScale, IsThatOfTheRewardsAndCentredWhereAConstantCanTakeTheMean) {
   expect(RewardScale::of(summary, network, false), 1.0, 0.0);
 }
 
-TEST(ValueEquations, RowsAreInFoldsByTheirPlaceInAllOfTheData) {
+TEST(ValueEquations, BlocksOfNeighboursTakeTurnsInTheFolds) {
   const EchoStateNetwork network = network_with_constant();
   const VectorXd state = VectorXd::Ones(network.units());
-  const auto samples = [&](Index before) {
-    ValueEquations equations(network, {.solve = {}}, FoldBlocks{.size = 4, .before = before}, {});
-    for (Index k = 0; k < 30; ++k) equations.add({.state = state, .reward = 1.0, .next = state});
-    std::vector<Index> result;
-    for (const TdMoments& fold : equations.moments().front()) result.push_back(fold.samples());
-    return result;
-  };
+  ValueEquations equations(network, {.solve = {}}, 4, {});
+  for (Index k = 0; k < 30; ++k) equations.add({.state = state, .reward = 1.0, .next = state});
   // Blocks 0 to 6 of four rows each and two of block 7; block b is in fold b mod 5.
-  EXPECT_EQ(samples(0), (std::vector<Index>{8, 8, 6, 4, 4}));
-  // Two rows of block 2, blocks 3 to 9.
-  EXPECT_EQ(samples(10), (std::vector<Index>{4, 4, 6, 8, 8}));
-  // One row of block 0, blocks 1 to 7, one of block 8.
-  EXPECT_EQ(samples(3), (std::vector<Index>{5, 8, 8, 5, 4}));
+  const Index expected[] = {8, 8, 6, 4, 4};
+  for (std::size_t fold = 0; fold < 5; ++fold) {
+    EXPECT_EQ(equations.moments().front()[fold].samples(), expected[fold]);
+  }
 }
 
 TEST(ValueEquations, ABlockIsATwentiethOfTheRowsThatCount) {
@@ -114,7 +108,7 @@ TEST(ValueEquations, BegunAnewTheyAreThoseOfTheLastRowsAlone) {
       equations.add({.state = states.col(k), .reward = reward, .next = states.col(k + ahead)});
     }
   };
-  const FoldBlocks blocks{.size = 8};
+  const Index blocks = 8;
   ValueEquations again(network, {.solve = {}}, blocks, {}),
       once(network, {.solve = {}}, blocks, {});
   add(again, 2.0, 1);

@@ -38,26 +38,20 @@ ValuesAlong::ValuesAlong(const ReservoirSystem& reservoir, const Ref<const Vecto
           weights.size(), reservoir.features());
 }
 
-void ValuesAlong::add(const Ref<const MatrixXd>& states, const Ref<const VectorXd>& rewards,
-                      bool terminated, Index skipped) {
+void ValuesAlong::add(const StateBlock& block, Index washout) {
   if (mapped_) {
-    features_.resize(reservoir_.features(), states.cols());
-    reservoir_.map_features(states, features_);
+    features_.resize(reservoir_.features(), block.states.cols());
+    reservoir_.map_features(block.states, features_);
   }
   const VectorXd values = mapped_ ? VectorXd(features_.transpose() * weights_)
-                                  : VectorXd(states.transpose() * weights_);
-  for (Index i = skipped; i < rewards.size(); ++i) {
-    const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
-    const double error = rewards[i] + discount_ * next - values[i];
+                                  : VectorXd(block.states.transpose() * weights_);
+  for (Index i = washed_out(block, washout); i < block.steps(); ++i) {
+    const double next = block.terminated(i) ? 0.0 : values[i + 1];
+    const double error = block.reward(i) + discount_ * next - values[i];
     squares_ += error * error;
     ++rows_;
     take(values[i]);
   }
-}
-
-void ValuesAlong::add(const StateBlock& block, Index washout) {
-  add(block.states, block.chunk.rewards().segment(block.row, block.steps()),
-      block.terminated(block.steps() - 1), washed_out(block, washout));
 }
 
 double ValuesAlong::bellman_error() const {

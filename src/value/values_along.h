@@ -20,10 +20,6 @@ class ValuesAlong {
   ValuesAlong(const ReservoirSystem& reservoir, const Eigen::Ref<const Eigen::VectorXd>& weights,
               double discount);
 
-  /// Rows x_0 … x_m in a column each, of which the first `skipped` do not count, and their m
-  /// rewards; if it is terminated, nothing follows the last.
-  void add(const Eigen::Ref<const Eigen::MatrixXd>& states,
-           const Eigen::Ref<const Eigen::VectorXd>& rewards, bool terminated, Eigen::Index skipped);
   void add(const StateBlock& block, Eigen::Index washout);
 
   Eigen::Index rows() const { return rows_; }
