@@ -279,7 +279,6 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<ReservoirOptions>("ReservoirOptions");
   expect_described<ValueOptions>("ValueOptions");
   expect_described<SupervisedOptions>("SupervisedOptions");
-  expect_described<MemoryCapacityOptions>("MemoryCapacityOptions");
   expect_described<GreedyOptions>("GreedyOptions");
   expect_described<ActuatorLimits>("ActuatorLimits");
   expect_described<Exploration>("Exploration");

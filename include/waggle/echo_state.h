@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include <Eigen/Core>
 
-#include <waggle/least_squares.h>
 #include <waggle/reservoir.h>
 
 /// Does a reservoir forget where it started (the echo state property), and how much does it
@@ -46,36 +44,9 @@ struct EchoStateReport {
 
 EchoStateReport check_echo_state(const EchoStateNetwork& network, std::uint64_t seed = 0);
 
-struct MemoryCapacityOptions {
-  Eigen::Index delays = 0;  ///< the longest, at most 10,000; 0: twice the units
-  Eigen::Index steps = 0;  ///< to fit on, and as many again to test on, ≥ 2; 0: 20 times the units,
-                           ///< at least 2,000
-  Eigen::Index washout = 0;  ///< before either, ≥ 1; 0: four times the units, at least the delays
-  double lowest = -0.8;      ///< u ~ U(lowest, highest)
-  double highest = 0.8;
-  double ridge = 1e-12;  ///< λ ≥ 0 of the readouts, relative to the mean squared feature
-  std::uint64_t seed = 0;
-
-  /// Throws Error where a field is out of its range.
-  void validate() const;
-};
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, MemoryCapacityOptions& o) {
-  v("delays", o.delays, "the longest; 0: twice the units");
-  v("steps", o.steps, "to fit on, and as many to test on; 0: 20 times the units");
-  v("washout", o.washout, "steps before either; 0: four times the units");
-  v("lowest", o.lowest, "inputs are drawn from this");
-  v("highest", o.highest, "to this");
-  v("ridge", o.ridge, "λ of the readouts, relative");
-  v("seed", o.seed, "draws the inputs");
-}
-
 /// Jaeger's short-term memory: how well the inputs of the past can be read from the state,
 /// linearly.
 struct MemoryCapacity {
-  MemoryCapacityOptions options;  ///< as used: no zeros
   /// delays × inputs: entry (j, c) is the squared correlation, on the test part, of the best linear
   /// readout of u_{k−1−j} in channel c (delay j + 1) with it, after u_k was read. In [0, 1].
   Eigen::MatrixXd capacity;
@@ -83,9 +54,10 @@ struct MemoryCapacity {
   bool diverged = false;  ///< the states did not stay finite: nothing was measured, all is 0
 };
 
-/// Drives every input channel by independent noise and fits one readout for each delay and channel,
-/// all at once. Throws Error for invalid options.
-MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
-                              const MemoryCapacityOptions& options = {});
+/// Drives every input channel by independent noise, U(−0.8, 0.8), and fits one readout for each
+/// delay up to the longest, at most 10,000, and channel, all at once; 0 delays are twice the units.
+/// Throws Error if there are more.
+MemoryCapacity measure_memory(const ReservoirSystem& reservoir, Eigen::Index delays = 0,
+                              std::uint64_t seed = 0);
 
 }  // namespace waggle

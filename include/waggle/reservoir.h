@@ -241,9 +241,4 @@ class EchoStateNetwork final : public ReservoirSystem {
   std::vector<Eigen::SparseMatrix<double, Eigen::RowMajor>> by_rows_;
 };
 
-/// ‖A‖₂, the largest singular value. Throws Error if A is not finite.
-double operator_norm(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
-/// max |eigenvalue| of a square matrix. Throws Error if A is not square or not finite.
-double spectral_radius(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
-
 }  // namespace waggle

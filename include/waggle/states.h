@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include <Eigen/Core>
@@ -18,6 +19,10 @@ struct StateBlock {
   Eigen::Index row;                          ///< of the first in it
 
   Eigen::Index steps() const { return states.cols() - 1; }  ///< m
+  /// Of these, how many are still inside the washout.
+  Eigen::Index washed_out(Eigen::Index washout) const {
+    return std::clamp<Eigen::Index>(washout - first_in_episode, 0, steps());
+  }
   double reward(Eigen::Index i) const { return chunk.rewards()[row + i]; }
   /// Whether step i terminated its episode; only the last may.
   bool terminated(Eigen::Index i) const { return chunk.end(row + i) == EpisodeEnd::terminated; }

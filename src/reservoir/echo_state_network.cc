@@ -32,13 +32,6 @@ void require_leak(double leak) {
   require(leak > 0.0 && leak <= 1.0, "leak = {}: must be in (0, 1]", leak);
 }
 
-void require_square_and_finite(const char* name, const Ref<const MatrixXd>& matrix) {
-  require(matrix.size() > 0 && matrix.rows() == matrix.cols(),
-          "{}: the matrix is {} × {}, must be square and not empty", name, matrix.rows(),
-          matrix.cols());
-  require_finite(name, matrix);
-}
-
 /// Columns are drawn from streams of their own, so a matrix does not depend on its neighbours.
 MatrixXd draw_matrix(const ReservoirOptions& options, Index columns, double scaling, double density,
                      std::uint64_t first_stream) {
@@ -366,16 +359,6 @@ MatrixXd EchoStateNetwork::recurrent() const {
     }
   }
   return full;
-}
-
-double operator_norm(const Ref<const MatrixXd>& matrix) {
-  require_square_and_finite("operator_norm", matrix);
-  return linalg::singular_values(matrix)[0];
-}
-
-double spectral_radius(const Ref<const MatrixXd>& matrix) {
-  require_square_and_finite("spectral_radius", matrix);
-  return linalg::spectral_radius(matrix);
 }
 
 }  // namespace waggle

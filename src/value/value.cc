@@ -91,7 +91,7 @@ TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout
   VectorXd state = VectorXd::Zero(reservoir.units());
   for_each_block(reservoir, layout, rows, state, [&](const StateBlock& block) {
     seen += block.steps();
-    const Index skipped = washed_out(block, washout);
+    const Index skipped = block.washed_out(washout);
     const Index count = block.steps() - skipped;
     if (count == 0) return;
     features.resize(reservoir.features(), count + 1);
@@ -127,7 +127,7 @@ ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout
   Index seen = 0;
   for_each_block(reservoir, layout, rows, fit.state, [&](const StateBlock& block) {
     seen += block.steps();
-    const Index skipped = washed_out(block, options.washout_rows());
+    const Index skipped = block.washed_out(options.washout_rows());
     for (Index i = skipped; i + 1 < block.states.cols(); ++i) {
       equations.add({.state = block.states.col(i),
                      .reward = block.reward(i),

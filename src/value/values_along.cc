@@ -19,10 +19,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Index washed_out(const StateBlock& block, Index washout) {
-  return std::clamp<Index>(washout - block.first_in_episode, 0, block.steps());
-}
-
 void require_rows(Index rows, Index washout, Index of) {
   require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
 }
@@ -45,7 +41,7 @@ void ValuesAlong::add(const StateBlock& block, Index washout) {
   }
   const VectorXd values = mapped_ ? VectorXd(features_.transpose() * weights_)
                                   : VectorXd(block.states.transpose() * weights_);
-  for (Index i = washed_out(block, washout); i < block.steps(); ++i) {
+  for (Index i = block.washed_out(washout); i < block.steps(); ++i) {
     const double next = block.terminated(i) ? 0.0 : values[i + 1];
     const double error = block.reward(i) + discount_ * next - values[i];
     squares_ += error * error;

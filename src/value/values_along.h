@@ -7,9 +7,6 @@
 
 namespace waggle {
 
-/// Rows of a block that are still inside the washout.
-Eigen::Index washed_out(const StateBlock& block, Eigen::Index washout);
-
 /// Throws Error if there are none. `of` is how many there are with those of the washout.
 void require_rows(Eigen::Index rows, Eigen::Index washout, Eigen::Index of);
 
