@@ -91,7 +91,7 @@ TEST_F(ForecastCli, WithoutFlagsItUsesTheLibrarysDefaults) {
   EXPECT_EQ(result["tested"], 100);
   const json& reservoir = result["options"]["reservoir"];
   const json expected = json::parse(R"({"units": 300, "activation": "tanh", "leak": 1.0,
-      "slowest_leak": null, "distribution": "uniform", "recurrent_scaling": 1.0,
+      "slowest_leak": null, "recurrent_scaling": 1.0,
       "input_scaling": 0.3, "bias_scaling": 1.0, "orthogonal": false, "density": 1.0,
       "operator_norm": null, "spectral_radius": 0.9, "procedure_one": null,
       "direct_inputs": true})");

@@ -278,10 +278,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<ProcedureOne>("ProcedureOne");
   expect_described<ReservoirOptions>("ReservoirOptions");
   expect_described<ValueOptions>("ValueOptions");
-  expect_described<SupervisedReservoirOptions>("SupervisedReservoirOptions");
   expect_described<SupervisedOptions>("SupervisedOptions");
-  expect_described<ContractionOptions>("ContractionOptions");
-  expect_described<MemoryCapacityOptions>("MemoryCapacityOptions");
   expect_described<GreedyOptions>("GreedyOptions");
   expect_described<ActuatorLimits>("ActuatorLimits");
   expect_described<Exploration>("Exploration");
@@ -362,21 +359,8 @@ TEST(Describe, NoOptionsAreForgotten) {
   EXPECT_GT(structs, 40U);
 }
 
-TEST(Describe, ASupervisedReservoirIsDrawnAsItSays) {
-  for (const bool empty : {false, true}) {
-    SupervisedReservoirOptions options;
-    Changer changer{empty};
-    describe(changer, options);
-    EXPECT_EQ(texts(ReservoirOptions(options)), texts(options));
-  }
-}
-
 TEST(Describe, ForecastsBeginWithWhatTheCommandBeginsWith) {
   EXPECT_EQ(texts(ForecastOptions().model), texts(presets::forecasting()));
-  const ForecastOptions partly{.model = {.reservoir = {.units = 500}}};
-  ForecastOptions whole;
-  whole.model.reservoir.units = 500;
-  EXPECT_EQ(texts(partly), texts(whole));
 }
 
 TEST(Describe, FilesKeepTheSeedBesideTheOptions) {

@@ -55,7 +55,7 @@ void InspectCommand::run() {
   std::optional<MemoryCapacity> capacity;
   if (memory || delays != 0) {
     heed_interrupts();
-    capacity = run_interruptibly([&] { return measure_memory(network, {.delays = delays}); });
+    capacity = run_interruptibly([&] { return measure_memory(network, delays); });
   }
   if (json) {
     ordered_json result = model_json(model);
@@ -68,7 +68,7 @@ void InspectCommand::run() {
                             {"met", report.measured.met}};
     if (capacity) {
       result["memory"] = {{"total", capacity->total},
-                          {"delays", capacity->options.delays},
+                          {"delays", capacity->capacity.rows()},
                           {"diverged", capacity->diverged}};
     }
     print(result.dump(2) + "\n");
@@ -89,7 +89,7 @@ void InspectCommand::run() {
                        capacity->diverged
                            ? "the states do not stay finite"
                            : fmt::format("{:.1f} over delays 1–{} of {} inputs", capacity->total,
-                                         capacity->options.delays, network.inputs()));
+                                         capacity->capacity.rows(), network.inputs()));
   }
   print(text);
 }

@@ -23,7 +23,6 @@
 
 #include "core/check.h"
 #include "core/text.h"
-#include "data/read_ahead.h"
 #include "figures.h"
 #include "files/atomic_file.h"
 #include "fit_flags.h"
@@ -160,10 +159,9 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       if (now.model != nullptr) so_far.keep(*now.model);
       return show(now);
     };
-    ReadAhead rows(log);
     const LearnWith with{.progress = progress};
-    Learnt learnt = tuned ? learn_tuned(log.spec(), rows, *tuned, with)
-                          : learn_from_log(log.spec(), rows, options, with);
+    Learnt learnt = tuned ? learn_tuned(log.spec(), log, *tuned, with)
+                          : learn_from_log(log.spec(), log, options, with);
     learnt.provenance.sources = named(logs);
     return learnt;
   };

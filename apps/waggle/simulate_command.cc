@@ -15,9 +15,7 @@
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
-#include "announced_size.h"
 #include "core/check.h"
-#include "core/number_text.h"
 #include "core/text.h"
 #include "environments.h"
 #include "files/atomic_file.h"
@@ -89,34 +87,6 @@ std::string learning_text(const Policy& policy) {
       "beside it, ± {:.2g}\n",
       learning.updates(), learning.pauses(), learning.went_back(), learning.trial().difference(),
       learning.trial().interval());
-}
-
-/// Some rows of an environment, to see how they look.
-Trajectory first_rows(const BuiltIn& built_in, std::uint64_t seed) {
-  constexpr Index kRows = 300;
-  UniformPolicy random(with_some_bounds(built_in.environment->spec().actions));
-  return Simulation(*built_in.environment, seed).run(random, {.steps = kRows}).trajectory;
-}
-
-/// How many bytes a row of the log has, in the mean over some rows.
-double row_bytes(const EnvironmentSpec& spec, const Trajectory& sample, bool episodes) {
-  constexpr double kEpisode = 8.0;  // its number, and whether it has ended
-  std::string text;
-  const auto add = [&](double number) {
-    append_number(number, text);
-    text += ',';
-  };
-  for (Index k = 0; k < sample.steps(); ++k) {
-    add(sample.rewards()[k]);
-    for (const double number : sample.observations().col(k)) add(number);
-    if (spec.choice_names.empty()) {
-      for (const double number : sample.actions().col(k)) add(number);
-    } else {
-      text += spec.choice_names[static_cast<std::size_t>(sample.actions()(0, k))] + ",";
-    }
-  }
-  return static_cast<double>(text.size()) / static_cast<double>(sample.steps()) +
-         (episodes ? kEpisode : 0.0);
 }
 
 /// The command that learns from such a log, for a controller of this environment.
@@ -212,8 +182,6 @@ void SimulateCommand::run() {
 
   Simulation simulation(*built_in.environment, seed, episode_steps.value_or(0));
   const bool episodes = built_in.episodic || episode_steps.value_or(0) > 0;
-  const Trajectory sample = first_rows(make_built_in(environment, given), seed);
-  announce_size(out, steps, row_bytes(simulation.spec(), sample, episodes));
   LogWriter writer(out, simulation.spec(), episodes);
   heed_interrupts();
   Index done = 0;

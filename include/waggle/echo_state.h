@@ -1,53 +1,25 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include <Eigen/Core>
 
-#include <waggle/least_squares.h>
 #include <waggle/reservoir.h>
 
 /// Does a reservoir forget where it started (the echo state property), and how much does it
 /// remember of its input?
 namespace waggle {
 
-struct ContractionOptions {
-  Eigen::Index steps = 2000;  ///< at most, ≥ 1
-  double lowest = -1.0;       ///< inputs are drawn from U(lowest, highest) …
-  double highest = 1.0;
-  double start_spread = 1.0;  ///< … and both initial states from N(0, start_spread²), > 0
-  double tolerance = 1e-10;  ///< the states have met once their distance is this share of its first
-  std::uint64_t seed = 0;
-
-  /// Throws Error where a field is out of its range.
-  void validate() const;
-};
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ContractionOptions& o) {
-  v("steps", o.steps, "at most, until two states have met");
-  v("lowest", o.lowest, "inputs are drawn from this");
-  v("highest", o.highest, "to this");
-  v("start_spread", o.start_spread, "standard deviation of the states started from");
-  v("tolerance", o.tolerance, "the states have met at this share of their first distance");
-  v("seed", o.seed, "draws inputs and states");
-}
-
-/// Two copies of a reservoir, started apart and driven by the same input.
+/// Two copies of a reservoir, started apart from N(0, 1) and driven by the same input, U(−1, 1),
+/// for at most 2,000 steps: one input and one pair of states can refute the echo state property,
+/// but never prove it.
 struct Contraction {
   Eigen::VectorXd distances;  ///< ‖x_k − x'_k‖ for k = 0, 1, …, to where they met, or the last step
-  bool met = false;           ///< within the tolerance
+  bool met = false;           ///< to 1e-10 of their first distance
   /// The factor by which the distance shrinks in a step: e to the least-squares slope of its
   /// logarithm, from the start until it met. 0 if it vanished at once; above 1 if it grew.
   double rate = 0.0;
 };
-
-/// Measures the echo state property for one input and one pair of states, which can refute it but
-/// never prove it. Throws Error for invalid options.
-Contraction measure_contraction(const ReservoirSystem& reservoir,
-                                const ContractionOptions& options = {});
 
 /// What can be said about the echo state property of a network.
 ///
@@ -70,40 +42,11 @@ struct EchoStateReport {
   Contraction measured;
 };
 
-/// Throws Error for invalid options.
-EchoStateReport check_echo_state(const EchoStateNetwork& network,
-                                 const ContractionOptions& options = {});
-
-struct MemoryCapacityOptions {
-  Eigen::Index delays = 0;  ///< the longest, at most 10,000; 0: twice the units
-  Eigen::Index steps = 0;  ///< to fit on, and as many again to test on, ≥ 2; 0: 20 times the units,
-                           ///< at least 2,000
-  Eigen::Index washout = 0;  ///< before either, ≥ 1; 0: four times the units, at least the delays
-  double lowest = -0.8;      ///< u ~ U(lowest, highest)
-  double highest = 0.8;
-  double ridge = 1e-12;  ///< λ ≥ 0 of the readouts, relative to the mean squared feature
-  std::uint64_t seed = 0;
-
-  /// Throws Error where a field is out of its range.
-  void validate() const;
-};
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, MemoryCapacityOptions& o) {
-  v("delays", o.delays, "the longest; 0: twice the units");
-  v("steps", o.steps, "to fit on, and as many to test on; 0: 20 times the units");
-  v("washout", o.washout, "steps before either; 0: four times the units");
-  v("lowest", o.lowest, "inputs are drawn from this");
-  v("highest", o.highest, "to this");
-  v("ridge", o.ridge, "λ of the readouts, relative");
-  v("seed", o.seed, "draws the inputs");
-}
+EchoStateReport check_echo_state(const EchoStateNetwork& network, std::uint64_t seed = 0);
 
 /// Jaeger's short-term memory: how well the inputs of the past can be read from the state,
 /// linearly.
 struct MemoryCapacity {
-  MemoryCapacityOptions options;  ///< as used: no zeros
   /// delays × inputs: entry (j, c) is the squared correlation, on the test part, of the best linear
   /// readout of u_{k−1−j} in channel c (delay j + 1) with it, after u_k was read. In [0, 1].
   Eigen::MatrixXd capacity;
@@ -111,9 +54,10 @@ struct MemoryCapacity {
   bool diverged = false;  ///< the states did not stay finite: nothing was measured, all is 0
 };
 
-/// Drives every input channel by independent noise and fits one readout for each delay and channel,
-/// all at once. Throws Error for invalid options.
-MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
-                              const MemoryCapacityOptions& options = {});
+/// Drives every input channel by independent noise, U(−0.8, 0.8), and fits one readout for each
+/// delay up to the longest, at most 10,000, and channel, all at once; 0 delays are twice the units.
+/// Throws Error if there are more.
+MemoryCapacity measure_memory(const ReservoirSystem& reservoir, Eigen::Index delays = 0,
+                              std::uint64_t seed = 0);
 
 }  // namespace waggle

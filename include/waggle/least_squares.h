@@ -10,16 +10,6 @@
 
 namespace waggle {
 
-enum class Solver {
-  svd,         ///< W = V diag(s/(s²+λ)) Uᵀ q, the paper's way; minimum norm at λ = 0
-  triangular,  ///< back substitution in the triangular factor of [R; √λ I]
-};
-template <>
-struct Names<Solver> {
-  static constexpr NameTable<Solver, 2> all{
-      {{"svd", Solver::svd}, {"triangular", Solver::triangular}}};
-};
-
 /// What λ is measured in.
 enum class RidgeScale {
   absolute,  ///< λ as it stands in the equation
@@ -37,7 +27,6 @@ struct RidgeOptions {
   /// cross-validation for least squares, by five-fold cross-validation of the projected Bellman
   /// error for LSTD. One factorisation serves the whole path.
   std::optional<double> ridge = std::nullopt;
-  Solver solver = Solver::svd;
   RidgeScale scale = RidgeScale::absolute;  ///< of a λ that is given
   /// Where the path begins, > 0. Not given: 1e-8, or 1e-12 in supervised learning, whose targets
   /// may be free of noise. On data without any, 1e-18 predicts better still, but a closed loop may
@@ -60,7 +49,6 @@ void describe(Visitor& v, RidgeOptions& o) {
   v("smallest_ridge", o.smallest,
     "where the path of λ to choose from begins, relative; none: 1e-8, 1e-12 if supervised");
   v("largest_ridge", o.largest, "and where it ends");
-  v("solver", o.solver, "singular values, or back substitution, which is faster");
 }
 
 /// One value of λ that was considered, and its cross-validated error.
@@ -110,8 +98,6 @@ class LeastSquares {
  public:
   /// Throws Error unless features ≥ 1 and targets ≥ 1, and if memory is too small for them.
   explicit LeastSquares(Eigen::Index features, Eigen::Index targets = 1);
-  /// What they and their solution take, in memory.
-  static double bytes(Eigen::Index features, Eigen::Index targets = 1);
   ~LeastSquares();
   LeastSquares(const LeastSquares& other);
   LeastSquares& operator=(const LeastSquares& other);

@@ -13,8 +13,8 @@
 namespace waggle {
 
 struct PolicyIterationOptions {
-  ValueOptions value = {};  ///< trace must be 0: the trajectory is another policy's
-  int sweeps = 20;          ///< at most, ≥ 1
+  ValueOptions value = {};
+  int sweeps = 20;  ///< at most, ≥ 1
   /// Weight each row by the inverse of its Bellman error's variance, which is itself fitted, by
   /// ridge regression of the squared errors of the first sweep on the features (feasible
   /// generalised least squares). Rows where the outcome is noisy then count for less. From the

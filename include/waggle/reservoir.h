@@ -15,7 +15,6 @@
 
 namespace waggle {
 
-class EchoStateNetwork;
 class QFunction;
 struct InputLayout;
 struct Safetensors;
@@ -76,8 +75,6 @@ class ReservoirSystem {
   virtual double smoothing() const { return 0.3; }
   /// Throws Error unless it can be used with inputs in this layout.
   virtual void require_layout(const InputLayout& layout) const;
-  /// The network whose rows may be driven side by side by products of matrices, if it is one.
-  virtual const EchoStateNetwork* side_by_side() const { return nullptr; }
 
   /// Its name in the table of kinds; empty if there are no files of it.
   virtual std::string_view kind() const { return {}; }
@@ -87,13 +84,6 @@ class ReservoirSystem {
   /// Steps through the columns of z (d × m). The first column of states (n × (m+1)) is the state
   /// to start from; column k+1 becomes F(column k, z_k). Throws Error if the sizes do not fit.
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
-};
-
-enum class Distribution { uniform, gaussian };
-template <>
-struct Names<Distribution> {
-  static constexpr NameTable<Distribution, 2> all{
-      {{"uniform", Distribution::uniform}, {"gaussian", Distribution::gaussian}}};
 };
 
 /// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1
@@ -138,13 +128,12 @@ struct ReservoirOptions {
   /// If given, the units' leaks are spread evenly in logarithm from this to `leak`: some units
   /// follow the input, others remember for longer.
   std::optional<double> slowest_leak = 0.3;
-  Distribution distribution = Distribution::uniform;  ///< U(−s, s) or N(0, s²), s a scaling below
-  double recurrent_scaling = 1.0;                     ///< s of A before it is rescaled
-  double input_scaling = 1.0;                         ///< s of C
-  double bias_scaling = 0.3;                          ///< s of ζ
-  bool orthogonal = true;                             ///< A is a random rotation, before rescaling
-  double density = 1.0;                               ///< share of non-zero entries of A, in (0, 1]
-  std::optional<double> operator_norm = 0.9;          ///< rescale A to this ‖A‖₂
+  double recurrent_scaling = 1.0;  ///< A before it is rescaled is U(−s, s) of this s, …
+  double input_scaling = 1.0;      ///< … C of this one …
+  double bias_scaling = 0.3;       ///< … and ζ of this
+  bool orthogonal = true;          ///< A is a random rotation, before rescaling
+  double density = 1.0;            ///< share of non-zero entries of A, in (0, 1]
+  std::optional<double> operator_norm = 0.9;             ///< rescale A to this ‖A‖₂
   std::optional<double> spectral_radius = std::nullopt;  ///< or to this max |eigenvalue|
   /// Draw the weights by Procedure 1 instead: ReLU units without a leak, its own sizes and scales.
   /// None of the options above is then used.
@@ -157,15 +146,14 @@ struct ReservoirOptions {
   void validate() const;
 };
 
-/// What all options of a reservoir share.
-template <typename Visitor, typename AnyReservoir>
-void describe_reservoir(Visitor& v, AnyReservoir& o) {
+/// Names every field with a line of help, as describe.h says.
+template <typename Visitor>
+void describe(Visitor& v, ReservoirOptions& o) {
   v("units", o.units, "units in a network; memory grows with their square, time faster");
   v("activation", o.activation, "how a unit responds");
   v("leak", o.leak, "how fast units follow their input, in (0, 1]; 1 is at once");
   v("slowest_leak", o.slowest_leak,
     "spread the leaks of units from this to `leak`; none: all alike");
-  v("distribution", o.distribution, "what weights are drawn from");
   v("recurrent_scaling", o.recurrent_scaling, "of the weights between units, before rescaling");
   v("input_scaling", o.input_scaling, "of the weights from inputs to units");
   v("bias_scaling", o.bias_scaling, "of the constants added to units");
@@ -177,12 +165,6 @@ void describe_reservoir(Visitor& v, AnyReservoir& o) {
   v("procedure_one", o.procedure_one, "draw the weights by Procedure 1 instead");
   v("direct_inputs", o.direct_inputs, "let the readout see the inputs and a constant too");
   v("seed", o.seed, "draws the weights");
-}
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ReservoirOptions& o) {
-  describe_reservoir(v, o);
 }
 
 /// The weights of an echo state network as plain data, to be saved and restored: from the same
@@ -247,7 +229,6 @@ class EchoStateNetwork final : public ReservoirSystem {
   bool is_thread_safe() const override { return true; }
   bool has_own_features() const override { return false; }
   std::unique_ptr<QFunction> q_function(const InputLayout& layout) const override;
-  const EchoStateNetwork* side_by_side() const override { return this; }
   static constexpr std::string_view kKind = "network";
   std::string_view kind() const override { return kKind; }
   void save(Safetensors& file) const override;
@@ -298,10 +279,5 @@ class EchoStateNetwork final : public ReservoirSystem {
   /// Sparse blocks again, where the activation leaves no columns to be passed over.
   std::vector<Eigen::SparseMatrix<double, Eigen::RowMajor>> by_rows_;
 };
-
-/// ‖A‖₂, the largest singular value. Throws Error if A is not finite.
-double operator_norm(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
-/// max |eigenvalue| of a square matrix. Throws Error if A is not square or not finite.
-double spectral_radius(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
 
 }  // namespace waggle

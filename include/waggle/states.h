@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include <Eigen/Core>
@@ -18,6 +19,10 @@ struct StateBlock {
   Eigen::Index row;                          ///< of the first in it
 
   Eigen::Index steps() const { return states.cols() - 1; }  ///< m
+  /// Of these, how many are still inside the washout.
+  Eigen::Index washed_out(Eigen::Index washout) const {
+    return std::clamp<Eigen::Index>(washout - first_in_episode, 0, steps());
+  }
   double reward(Eigen::Index i) const { return chunk.rewards()[row + i]; }
   /// Whether step i terminated its episode; only the last may.
   bool terminated(Eigen::Index i) const { return chunk.end(row + i) == EpisodeEnd::terminated; }
@@ -25,23 +30,11 @@ struct StateBlock {
 
 /// Drives the reservoir through the rows and hands the states over in blocks, in order; holds a few
 /// blocks, however many rows there are. `state` is where to start and, afterwards, where it ended;
-/// after an episode's end the state is 0. Throws Error if the sizes do not fit or the state
+/// after an episode's end the state is 0. Threads drive episodes at once, each as it would be
+/// alone: neither threads nor chunks show. Throws Error if the sizes do not fit or the state
 /// overflows.
-///
-/// Dense echo state networks: beyond the first 16,384 rows episodes are driven side by side, by one
-/// matrix product, and an episode is cut every 1,024 rows so that it can be. Its states are then
-/// those of one step after the other to 1e-12 of the largest entry where a stretch begins; a memory
-/// that does not forget so much within 768 rows is not cut. Neither threads nor chunks show.
-void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
-                    TrajectorySource& source, Eigen::VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit);
-
-inline void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
-                           const Trajectory& trajectory, Eigen::VectorXd& state,
-                           const std::function<void(const StateBlock&)>& visit) {
-  TrajectoryChunks source(trajectory);
-  for_each_block(reservoir, layout, source, state, visit);
-}
+void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
+                    Eigen::VectorXd& state, const std::function<void(const StateBlock&)>& visit);
 
 /// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
 Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,

@@ -13,38 +13,22 @@
 
 namespace waggle {
 
-/// As ReservoirOptions, but by itself a network that forecasts smooth series: tanh units that all
-/// follow at once, small inputs on a spread of biases.
-struct SupervisedReservoirOptions {
-  Eigen::Index units = 300;
-  Activation activation = Activation::tanh;
-  double leak = 1.0;
-  std::optional<double> slowest_leak = std::nullopt;
-  Distribution distribution = Distribution::uniform;
-  double recurrent_scaling = 1.0;
-  double input_scaling = 0.3;
-  double bias_scaling = 1.0;
-  bool orthogonal = false;
-  double density = 1.0;
-  std::optional<double> operator_norm = std::nullopt;
-  std::optional<double> spectral_radius = 0.9;
-  std::optional<ProcedureOne> procedure_one = std::nullopt;
-  bool direct_inputs = true;
-  std::uint64_t seed = 0;
-
-  operator ReservoirOptions() const;
-};
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, SupervisedReservoirOptions& o) {
-  describe_reservoir(v, o);
+/// A network that forecasts smooth series: tanh units that all follow at once, small inputs on a
+/// spread of biases.
+inline ReservoirOptions forecasting_reservoir() {
+  return {.activation = Activation::tanh,
+          .slowest_leak = std::nullopt,
+          .input_scaling = 0.3,
+          .bias_scaling = 1.0,
+          .orthogonal = false,
+          .operator_norm = std::nullopt,
+          .spectral_radius = 0.9};
 }
 
 /// Learning a functional of the history by least squares (Theorem 1). The defaults forecast smooth
 /// series.
 struct SupervisedOptions {
-  SupervisedReservoirOptions reservoir = {};
+  ReservoirOptions reservoir = forecasting_reservoir();
   int members = 1;                  ///< independent reservoirs side by side
   RidgeOptions solve = {};          ///< λ and how to solve
   Eigen::Index washout = 100;       ///< first steps to drive through but not to fit, ≥ 0

@@ -95,6 +95,22 @@ class TrajectoryChunks final : public TrajectorySource {
   Eigen::Index row_ = 0;
 };
 
+/// Rows to walk along, wherever they are: of a source, or of a trajectory in memory. Either must
+/// outlive it.
+class Rows {
+ public:
+  Rows(TrajectorySource& source) : source_(&source) {}
+  Rows(const Trajectory& trajectory) : chunks_(trajectory), source_(&*chunks_) {}
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  TrajectorySource& source() const { return *source_; }
+
+ private:
+  std::optional<TrajectoryChunks> chunks_;
+  TrajectorySource* source_;
+};
+
 /// Which numbers of (r_k, a_k, o_k) are the reservoir's input z_k, in this order: the reward if it
 /// is an input, the action (one-hot if discrete), the observation.
 struct InputLayout {
@@ -138,32 +154,19 @@ struct ExperienceSummary {
   ChannelRanges ranges;
 };
 
-// Everything below reads a source from its first row on, in memory that does not grow with it. Each
-// also takes a trajectory in memory, and throws Error if there are no rows or they do not fit.
+// Everything below reads the rows from the first on, in memory that does not grow with them, and
+// throws Error if there are none or they do not fit.
 
-/// Throws Error if there are no rows.
-ExperienceSummary summarise(TrajectorySource& source);
+/// Throws Error, too, if the largest reward is so small or large that its square is nothing.
+ExperienceSummary summarise(const Rows& rows);
 
 /// Mean and standard deviation of every input channel, terminated rows apart (their action was
 /// never taken). A channel that never changes gets spread 1, since there is nothing to scale it by.
-InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source);
+InputScaling measure_inputs(const InputLayout& layout, const Rows& rows);
 
 /// ProcedureOne::input_bound: the largest norm of T₀+1 consecutive inputs of one episode, each
 /// scaled.
-double measure_input_bound(const InputLayout& layout, TrajectorySource& source,
-                           const InputScaling& scaling, Eigen::Index delay);
+double measure_input_bound(const InputLayout& layout, const Rows& rows, const InputScaling& scaling,
+                           Eigen::Index delay);
 
-inline ExperienceSummary summarise(const Trajectory& trajectory) {
-  TrajectoryChunks source(trajectory);
-  return summarise(source);
-}
-inline InputScaling measure_inputs(const InputLayout& layout, const Trajectory& trajectory) {
-  TrajectoryChunks source(trajectory);
-  return measure_inputs(layout, source);
-}
-inline double measure_input_bound(const InputLayout& layout, const Trajectory& trajectory,
-                                  const InputScaling& scaling, Eigen::Index delay) {
-  TrajectoryChunks source(trajectory);
-  return measure_input_bound(layout, source, scaling, delay);
-}
 }  // namespace waggle

@@ -25,16 +25,12 @@ struct ValueOptions {
   double discount = 0.98;  ///< γ in [0, 1): 1/(1 − γ) steps ahead are looked
   Method method = Method::lstd;
   RidgeOptions solve = {};  ///< λ and how to solve
-  double trace = 0.0;       ///< the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD
   /// Rows at each episode's start to drive through but not to fit. If not given, none; but a
   /// learner leaves out 30 where the rows are cut out of a running process
   /// (TrajectorySource::cut_out), since their first states remember a beginning that never was.
   /// Predictive states leave them out of logs only, and of those that have at least 300 rows: an
   /// episode that a learner has acted itself has nothing before its first row.
   std::optional<Eigen::Index> washout = std::nullopt;
-  /// Fit every member of an ensemble by itself and average, rather than all of them at once.
-  /// LSTD only.
-  bool average_members = true;
 
   Eigen::Index washout_rows() const { return washout.value_or(0); }
   /// Rows that a log must have at least: after the washout two, a step and what came of it.
@@ -50,11 +46,9 @@ void describe(Visitor& v, ValueOptions& o) {
   v("discount", o.discount,
     "γ in [0, 1), what a reward counts one step later; looks 1/(1 − γ) steps ahead");
   describe(v, o.solve);
-  v("trace", o.trace, "the λ of LSTD(λ), in [0, 1]; 0 is plain LSTD");
   v("washout", o.washout,
     "rows at each episode's start that are read but not fitted; none: 30 of a record without "
     "episodes, else 0");
-  v("average_members", o.average_members, "fit every network by itself and average");
 }
 
 /// An interval of values.
@@ -77,8 +71,8 @@ struct ValueFit {
 };
 
 /// The unit and the zero in which rewards enter a fit, as (r − offset) / unit. Weights come out in
-/// the rewards' own, so that in exact arithmetic nothing depends on it; in rounded, rewards of
-/// 1e-200 or with a large mean need it.
+/// the rewards' own, so that in exact arithmetic nothing depends on it; in rounded, rewards with a
+/// large mean need it. The one place where a reward is scaled.
 struct RewardScale {
   double offset = 0.0;  ///< ≠ 0 only if no row terminates and the reservoir has a constant feature
   double unit = 1.0;    ///< > 0
@@ -101,20 +95,13 @@ void describe(Visitor& v, RewardScale& o) {
 /// The value of the policy that made the trajectory. Both methods read (x_k, r_k, x_{k+1}):
 ///
 ///     bellman_residual   min_W Σ_k ‖Wᵀ(φ_k − γ φ_{k+1}) − r_k‖² + λ‖W‖²      (bee_world_lsq)
-///     lstd               Σ_k e_k (φ_k − γ φ_{k+1})ᵀ W + λ W = Σ_k e_k r_k,   e_k = φ_k +
-///     γ·trace·e_{k−1}
+///     lstd               Σ_k φ_k (φ_k − γ φ_{k+1})ᵀ W + λ W = Σ_k φ_k r_k
 ///
-/// where φ_{k+1} counts as 0 if row k terminated its episode. Starts from x = 0. Throws Error for
-/// invalid options, data that does not fit, or when washout leaves no row.
-ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                   TrajectorySource& source, const ValueOptions& options,
-                   const RewardScale& rewards = {});
-inline ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                          const Trajectory& trajectory, const ValueOptions& options,
-                          const RewardScale& rewards = {}) {
-  TrajectoryChunks source(trajectory);
-  return fit_value(reservoir, layout, source, options, rewards);
-}
+/// where φ_{k+1} counts as 0 if row k terminated its episode. LSTD fits every member of an ensemble
+/// by itself and averages. Starts from x = 0. Throws Error for invalid options, data that does not
+/// fit, or when washout leaves no row.
+ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
+                   const ValueOptions& options, const RewardScale& scale = {});
 
 /// The values that rewards in [lowest_reward, highest_reward] can add up to: that interval over
 /// 1 − γ, and 0 too if episodes terminate, since nothing follows then. Throws Error unless the
@@ -131,38 +118,18 @@ double excess(const ValueRange& values, const ValueRange& bounds);
 /// −∞ and ∞ if one is not finite.
 /// Throws Error if the sizes differ or no row is left.
 ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
-                       TrajectorySource& source, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                       const Rows& rows, const Eigen::Ref<const Eigen::VectorXd>& weights,
                        Eigen::Index washout = 0);
-inline ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
-                              const Trajectory& trajectory,
-                              const Eigen::Ref<const Eigen::VectorXd>& weights,
-                              Eigen::Index washout = 0) {
-  TrajectoryChunks source(trajectory);
-  return value_range(reservoir, layout, source, weights, washout);
-}
 
 /// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows after the washout, from
 /// x = 0. Throws Error if the sizes differ or no row is left.
-double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     TrajectorySource& source, const Eigen::Ref<const Eigen::VectorXd>& weights,
-                     double discount, Eigen::Index washout = 0);
-inline double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
-                            const Trajectory& trajectory,
-                            const Eigen::Ref<const Eigen::VectorXd>& weights, double discount,
-                            Eigen::Index washout = 0) {
-  TrajectoryChunks source(trajectory);
-  return bellman_error(reservoir, layout, source, weights, discount, washout);
-}
+double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
+                     const Eigen::Ref<const Eigen::VectorXd>& weights, double discount,
+                     Eigen::Index washout = 0);
 
 /// LSTD's moments along a trajectory, from x = 0, the washout of each episode left out. Throws as
 /// fit_value.
-TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     TrajectorySource& source, double discount, Eigen::Index washout = 0);
-inline TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
-                            const Trajectory& trajectory, double discount,
-                            Eigen::Index washout = 0) {
-  TrajectoryChunks source(trajectory);
-  return td_moments(reservoir, layout, source, discount, washout);
-}
+TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
+                     double discount, Eigen::Index washout = 0);
 
 }  // namespace waggle

@@ -45,8 +45,7 @@ struct Errors {
   std::vector<double> estimation;  ///< against the same readout from all the data there could be
 };
 
-SupervisedReservoirOptions reservoir(const ConvergenceTask& task, Index features,
-                                     std::uint64_t seed) {
+ReservoirOptions reservoir(const ConvergenceTask& task, Index features, std::uint64_t seed) {
   return {.procedure_one = ProcedureOne{.features = features, .delay = task.delay},
           .direct_inputs = true,
           .seed = seed};

@@ -11,9 +11,7 @@
 #include <waggle/version.h>
 
 #include "config.h"
-#include "core/memory.h"
 #include "progress.h"
-#include "reservoir/network_size.h"
 #include "reservoir_flags.h"
 
 namespace waggle::app {
@@ -26,7 +24,7 @@ namespace {
 struct DiagnoseCommand {
   SupervisedFlags flags;
   Index inputs = 1;
-  MemoryCapacityOptions memory;
+  Index delays = 0;
   bool json = false;
 
   void run();
@@ -70,7 +68,7 @@ std::string diagnosis_table(const Diagnosis& d) {
   text += row("contraction measured, a step", number(measured.rate),
               measured.met ? fmt::format("two states met after {} steps", steps)
                            : fmt::format("two states had not met after {} steps", steps));
-  text += row(fmt::format("memory capacity, delays 1–{}", d.memory.options.delays),
+  text += row(fmt::format("memory capacity, delays 1–{}", d.memory.capacity.rows()),
               fmt::format("{:.1f}", d.memory.total),
               d.memory.diverged ? "the states do not stay finite"
                                 : fmt::format("half of it up to delay {}", half_delay(d.memory)));
@@ -91,7 +89,7 @@ ordered_json diagnosis_json(const Diagnosis& d) {
   json["measured"] = {{"rate", d.report.measured.rate},
                       {"met", d.report.measured.met},
                       {"steps", d.report.measured.distances.size() - 1}};
-  json["memory"] = {{"options", app::to_json(d.memory.options)},
+  json["memory"] = {{"delays", d.memory.capacity.rows()},
                     {"total", d.memory.total},
                     {"diverged", d.memory.diverged}};
   for (Index c = 0; c < d.memory.capacity.cols(); ++c) {
@@ -101,33 +99,26 @@ ordered_json diagnosis_json(const Diagnosis& d) {
   return json;
 }
 
-Diagnosis diagnose(const ReservoirOptions& options, Index inputs,
-                   const MemoryCapacityOptions& probe) {
-  // Drawing it takes its time, too: what memory cannot hold afterwards is refused before.
-  const NetworkSize size = network_size(options, inputs, 1);
-  const Index delays = probe.delays > 0 ? probe.delays : 2 * size.features();
-  require_memory(
-      size.bytes + LeastSquares::bytes(size.features(), delays * inputs),
-      fmt::format("measuring the memory of {} units up to a delay of {}", size.own, delays));
+Diagnosis diagnose(const ReservoirOptions& options, Index inputs, Index delays) {
   const EchoStateNetwork network(options, inputs);
-  const EchoStateReport report = check_echo_state(network, {.seed = options.seed});
-  return {options, network.nonlinear_units(),     network.activation(), inputs,
-          report,  measure_memory(network, probe)};
+  const EchoStateReport report = check_echo_state(network, options.seed);
+  return {options,
+          network.nonlinear_units(),
+          network.activation(),
+          inputs,
+          report,
+          measure_memory(network, delays, options.seed)};
 }
 
 void DiagnoseCommand::run() {
   ReservoirOptions options = flags.read().reservoir;
-  MemoryCapacityOptions probe = memory;
-  probe.seed = options.seed;
-  probe.validate();
   if (auto& procedure = options.procedure_one; procedure && !procedure->input_bound) {
     // No input that the memory is probed with is larger.
-    const double largest = std::max(std::abs(memory.lowest), std::abs(memory.highest));
-    procedure->input_bound = largest * std::sqrt(static_cast<double>(inputs) *
-                                                 static_cast<double>(procedure->delay + 1));
+    procedure->input_bound =
+        0.8 * std::sqrt(static_cast<double>(inputs) * static_cast<double>(procedure->delay + 1));
   }
   heed_interrupts();
-  const Diagnosis diagnosis = run_interruptibly([&] { return diagnose(options, inputs, probe); });
+  const Diagnosis diagnosis = run_interruptibly([&] { return diagnose(options, inputs, delays); });
   print(json ? diagnosis_json(diagnosis).dump(2) + "\n" : diagnosis_table(diagnosis));
 }
 
@@ -138,7 +129,7 @@ void add_diagnose(CLI::App& app) {
       "diagnose", "Check a reservoir's echo state property and measure its memory");
   auto options = std::make_shared<DiagnoseCommand>();
   command->add_option("--inputs", options->inputs, "input channels")->capture_default_str();
-  command->add_option("--delays", options->memory.delays, help_of(&MemoryCapacityOptions::delays))
+  command->add_option("--delays", options->delays, "the longest; 0: twice the units")
       ->capture_default_str();
   command->add_flag("--json", options->json, "print JSON, with the capacity of every delay");
   options->flags.add_reservoir(*command);

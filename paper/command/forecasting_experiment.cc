@@ -22,16 +22,14 @@ constexpr Index kMemorySizes[] = {100, 300};  // units of the memory task
 constexpr double kLyapunov = 0.9056;          // largest exponent of the Lorenz system
 constexpr double kLorenzStep = 0.02;
 
-/// How the memory task's file reads: its reservoir and how to probe it.
+/// How the memory task's file reads.
 struct MemoryTask {
   ReservoirOptions reservoir;
-  MemoryCapacityOptions probe;
 };
 
 template <typename Visitor>
 void describe(Visitor& v, MemoryTask& task) {
   v("reservoir", task.reservoir, "how the network is drawn");
-  v("probe", task.probe, "how its memory is measured");
 }
 
 struct Tasks {
@@ -121,9 +119,7 @@ MemoryCapacity run_memory(const MemoryTask& task, Index units, std::uint64_t see
   ReservoirOptions reservoir = task.reservoir;
   reservoir.units = units;
   reservoir.seed = seed;
-  MemoryCapacityOptions probe = task.probe;
-  probe.seed = seed;
-  return measure_memory(EchoStateNetwork(reservoir, 1), probe);
+  return measure_memory(EchoStateNetwork(reservoir, 1), 0, seed);
 }
 
 /// The metrics in the order in which a seed's values are written.
@@ -219,8 +215,7 @@ void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& 
       .mackey_glass = file.read("mackey_glass", presets::forecasting()),
       .narma10 = file.read("narma10", presets::forecasting()),
       .lorenz = file.read("lorenz", presets::forecasting()),
-      .memory = file.read("memory",
-                          MemoryTask{.reservoir = presets::paper().fit.reservoir, .probe = {}})};
+      .memory = file.read("memory", MemoryTask{.reservoir = presets::paper().fit.reservoir})};
   ExperimentResult result = start_result(options, "forecasting", "supervised");
   result.paper_column = "reservoirpy";
   result.reference_column = "to reach";

@@ -222,7 +222,7 @@ TEST_P(EveryOnlineUpdate, DoesNotDependOnTheUnitOrTheZeroOfTheReward) {
     return learner.controller();
   };
   const Controller plain = learnt_from(1.0, 0.0);
-  for (const double unit : {0x1p-100, 0x1p100}) {
+  for (const double unit : {0x1p-80, 0x1p80}) {
     EXPECT_EQ(learnt_from(unit, 0.0).weights, unit * plain.weights);
   }
   VectorXd expected = plain.weights;

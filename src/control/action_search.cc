@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -19,15 +18,6 @@ namespace {
 Controller validated(Controller controller) {
   controller.validate();
   return controller;
-}
-
-/// ‖x‖ of what has the unit of the reward, whose squares may vanish or overflow.
-double length_of(const Ref<const VectorXd>& x) {
-  constexpr double kSmall = 0x1p-450, kLarge = 0x1p450;
-  const double length = x.norm();
-  if (length > kSmall && length < kLarge) return length;
-  const double unit = power_of_two(x.cwiseAbs().maxCoeff());
-  return unit * (x / unit).norm();
 }
 
 }  // namespace
@@ -255,7 +245,7 @@ void ActionSearch::consider(Index count) {
     const double worth = weights().dot(other_features_.col(j));
     other_worths_(0, j) = worth;
     other_worths_(1, j) =
-        worth - controller_.pessimism.factor * length_of(other_deviations_.col(j));
+        worth - controller_.pessimism.factor * other_deviations_.col(j).norm();
   }
 }
 

@@ -30,12 +30,10 @@ void solve_next(ValueEquations& equations, ValueFit& fit) {
 WeightPath::WeightPath(const ReservoirSystem& reservoir, const RewardScale& rewards,
                        double discount)
     : constant_(reservoir.constant_feature()),
-      lasting_(rewards.constant_weight(discount)),
-      unit_(rewards.unit) {}
+      lasting_(rewards.constant_weight(discount)) {}
 
 void WeightPath::add(VectorXd weights) {
   if (constant_ >= 0) weights[constant_] -= lasting_;
-  weights /= unit_;
   visited_.push_back(std::move(weights));
 }
 

@@ -17,8 +17,8 @@ void keep_chosen_ridge(const FitDiagnostics& fit, ValueOptions& options);
 /// again, the diagnostics keep the path by which it was.
 void solve_next(ValueEquations& equations, ValueFit& fit);
 
-/// The weights of all sweeps so far, in the unit and about the zero in which rewards enter the fit
-/// (RewardScale): in the rewards' own, a large offset would hide how much they change.
+/// The weights of all sweeps so far, about the zero in which rewards enter the fit (RewardScale): in
+/// the rewards' own, a large offset would hide how much they change.
 class WeightPath {
  public:
   WeightPath(const ReservoirSystem& reservoir, const RewardScale& rewards, double discount);
@@ -33,7 +33,6 @@ class WeightPath {
  private:
   Eigen::Index constant_;
   double lasting_;  // what the offset makes of the constant's weight
-  double unit_;
   std::vector<Eigen::VectorXd> visited_;
 };
 

@@ -21,8 +21,6 @@ using Eigen::VectorXd;
 
 void PolicyIterationOptions::validate() const {
   value.validate();
-  require(value.trace == 0.0, "trace = {}: policy iteration is off-policy and takes none",
-          value.trace);
   require(sweeps >= 1, "sweeps = {}: must be at least 1", sweeps);
   require(tolerance >= 0.0, "tolerance = {}: must not be negative", tolerance);
   execution.validate();
@@ -71,7 +69,6 @@ class Sweep {
   /// the walk.
   void run(ActionSearch& search, PreparedWalk& walk, VarianceModel* variance,
            ValueEquations& equations, VectorXd& state, PolicyIterationSweep& report) {
-    const double unit = options_.rewards.unit;
     const VectorXd weights = search.weights();
     double squares = 0.0;
     Index moved = 0;
@@ -85,9 +82,8 @@ class Sweep {
           ++compared;
         }
         const auto before = rows.states.col(i);
-        const double error = (rows.rewards[i] + options_.value.discount * greedy_rows_.values()[i] -
-                              greedy_rows_.before()[i]) /
-                             unit;
+        const double error = rows.rewards[i] + options_.value.discount * greedy_rows_.values()[i] -
+                             greedy_rows_.before()[i];
         squares += error * error;
         const double weight = variance != nullptr ? variance->weight(before) : 1.0;
         if (variance != nullptr && !variance->is_fitted()) variance->add(before, error);
@@ -95,14 +91,13 @@ class Sweep {
                        .reward = rows.rewards[i],
                        .next = greedy_rows_.nexts().col(i),
                        .terminated = terminated,
-                       .starts_episode = false,
                        .weight = weight});
       }
     };
     walk.for_each(search, state, visit);
     require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit",
             options_.value.washout_rows(), walk.rows());
-    report.bellman_error = unit * std::sqrt(squares / static_cast<double>(equations.rows()));
+    report.bellman_error = std::sqrt(squares / static_cast<double>(equations.rows()));
     report.actions_changed = static_cast<double>(moved) / static_cast<double>(compared);
   }
 

@@ -235,7 +235,6 @@ TEST(PolicyIteration, BadInputIsNamed) {
   };
   expect_error([&] { run(ActionSpace::unbounded(1), {}); }, "unbounded");
   expect_error([&] { run(ActionSpace::box(-1, 1), {.sweeps = 0}); }, "sweeps = 0");
-  expect_error([&] { run(ActionSpace::box(-1, 1), {.value = {.trace = 0.5}}); }, "off-policy");
   expect_error([&] { run(ActionSpace::box(-1, 1), {.value = {.washout = 5}}); }, "washout = 5");
 }
 

@@ -15,6 +15,11 @@ std::string memory_fault(double bytes, std::string_view what);
 /// allocate names nothing, and a machine that promises more memory than it has fails later still.
 void require_memory(double bytes, std::string_view what);
 
+/// The same for a matrix of doubles.
+inline void require_room(double rows, double columns, std::string_view what) {
+  require_memory(8.0 * rows * columns, what);
+}
+
 /// The bytes of `count` square matrices of doubles.
 inline double matrix_bytes(double count, double size) { return 8.0 * count * size * size; }
 

@@ -23,15 +23,15 @@ TEST(Memory, IsAskedForBeforeItIsTaken) {
 }
 
 TEST(Memory, AReservoirTooLargeIsRefused) {
-  expect_error([&] { EchoStateNetwork({.units = 10'000}, 1, 100'000); },
-               "100000 reservoirs of 10000 units", "GB of memory");
+  expect_error([&] { EchoStateNetwork({.units = 20'000}, 1, 1000); },
+               "units = 20000, members = 1000: needs about", "GB of memory");
   ProcedureOne procedure{.features = 100'000, .delay = 10'000, .input_bound = 1.0};
-  expect_error([&] { EchoStateNetwork({.procedure_one = procedure}, 10, 1000); }, "1000 reservoirs",
-               "GB of memory");
+  expect_error([&] { EchoStateNetwork({.procedure_one = procedure}, 10, 1000); },
+               "procedure_one: features = 100000, delay = 10000, members = 1000", "GB of memory");
   // 80 GB for A, and as much again twice while it is decomposed.
   if (available_memory() > 240e9) GTEST_SKIP() << "this machine is large enough";
   expect_error([&] { EchoStateNetwork({.units = 100'000}, 1); },
-               "a reservoir of 100000 units: needs about 240 GB");
+               "units = 100000, members = 1: needs about 240 GB");
 }
 
 /// Many features of a state that is small.

@@ -8,15 +8,15 @@ namespace waggle {
 
 /// Calls visit(chunk, first row of it) for every chunk; throws Error if there is none.
 template <typename Visit>
-void for_each_chunk(TrajectorySource& source, Visit visit) {
+void for_each_chunk(const Rows& rows, Visit visit) {
   Trajectory chunk(1, 0);
-  Eigen::Index rows = 0;
-  source.rewind();
-  while (source.next(chunk)) {
-    visit(chunk, rows);
-    rows += chunk.steps();
+  Eigen::Index first = 0;
+  rows.source().rewind();
+  while (rows.source().next(chunk)) {
+    visit(chunk, first);
+    first += chunk.steps();
   }
-  require(rows >= 1, "the trajectory is empty");
+  require(first >= 1, "the trajectory is empty");
 }
 
 /// Row `row` of a trajectory as the reservoir's input.

@@ -5,7 +5,6 @@
 #include <waggle/scaling.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -33,15 +32,8 @@ InputScaling InputScaling::by(VectorXd mean, const VectorXd& deviation) {
 InputScaling measure_scaling(const Ref<const MatrixXd>& columns) {
   require(columns.cols() >= 1, "scaling: there is no data to measure it from");
   const VectorXd mean = columns.rowwise().mean();
-  // In units of the channel's own size, whose squares neither vanish nor overflow.
-  const VectorXd unit =
-      (columns.colwise() - mean).cwiseAbs().rowwise().maxCoeff().unaryExpr(&power_of_two);
-  const VectorXd squares = ((columns.colwise() - mean).array().colwise() / unit.array())
-                               .matrix()
-                               .rowwise()
-                               .squaredNorm();
-  const VectorXd variance = squares / static_cast<double>(columns.cols());
-  return InputScaling::by(mean, unit.cwiseProduct(variance.cwiseSqrt()));
+  const VectorXd squares = (columns.colwise() - mean).rowwise().squaredNorm();
+  return InputScaling::by(mean, (squares / static_cast<double>(columns.cols())).cwiseSqrt());
 }
 
 }  // namespace waggle

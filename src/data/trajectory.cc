@@ -7,7 +7,6 @@
 #include <waggle/trajectory.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 #include "data/chunks.h"
 
 namespace waggle {
@@ -161,11 +160,10 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
   z.tail(observation_size) = observation;
 }
 
-ExperienceSummary summarise(TrajectorySource& source) {
+ExperienceSummary summarise(const Rows& rows) {
   ExperienceSummary summary;
   ChannelRanges& ranges = summary.ranges;
-  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update, in these units:
-  std::vector<Magnitude> magnitudes;
+  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
   const auto add = [&](Index channel, double value) {
     if (count[channel] == 0.0) ranges.minimum[channel] = ranges.maximum[channel] = value;
     count[channel] += 1.0;
@@ -173,21 +171,16 @@ ExperienceSummary summarise(TrajectorySource& source) {
     ranges.maximum[channel] = std::max(ranges.maximum[channel], value);
     const double off = value - ranges.mean[channel];
     ranges.mean[channel] += off / count[channel];
-    Magnitude& magnitude = magnitudes[static_cast<std::size_t>(channel)];
-    const double factor = magnitude.admit(off);
-    squares[channel] *= factor * factor;
-    squares[channel] +=
-        off / magnitude.unit() * ((value - ranges.mean[channel]) / magnitude.unit());
+    squares[channel] += off * (value - ranges.mean[channel]);
   };
   bool inside = false;  // an episode
   Index ended = 0;      // rows that end one
-  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
     const Index actions = chunk.action_size();
     const Index channels = 1 + actions + chunk.observation_size();
     if (count.size() == 0) {
       count.setZero(channels);
       squares.setZero(channels);
-      magnitudes.resize(static_cast<std::size_t>(channels));
       for (VectorXd* range : {&ranges.minimum, &ranges.maximum, &ranges.mean}) {
         range->setZero(channels);
       }
@@ -207,22 +200,22 @@ ExperienceSummary summarise(TrajectorySource& source) {
     }
     summary.rows += chunk.steps();
   });
-  summary.cut_out = source.cut_out().value_or(ended == 0);
+  summary.cut_out = rows.source().cut_out().value_or(ended == 0);
   ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
-  for (Index i = 0; i < count.size(); ++i) {
-    ranges.deviation[i] *= magnitudes[static_cast<std::size_t>(i)].unit();
-  }
+  const double largest = std::max(std::abs(ranges.minimum[0]), std::abs(ranges.maximum[0]));
+  require(largest == 0.0 || (largest >= kSmallestReward && largest <= kLargestReward),
+          "rewards up to ±{}: the largest must be in [{}, {}], or all 0; measure them in another "
+          "unit",
+          largest, kSmallestReward, kLargestReward);
   return summary;
 }
 
-InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source) {
+InputScaling measure_inputs(const InputLayout& layout, const Rows& rows) {
   MatrixXd z;
   double count = 0.0;
   VectorXd mean = VectorXd::Zero(layout.size());
-  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)², in these units:
-  std::vector<Magnitude> magnitudes(static_cast<std::size_t>(layout.size()));
-  VectorXd unit(layout.size());
-  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)²
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
     require_fit(layout, chunk);
     z.resize(layout.size(), chunk.steps());
     Index columns = 0;
@@ -236,32 +229,22 @@ InputScaling measure_inputs(const InputLayout& layout, TrajectorySource& source)
     const VectorXd here = seen.rowwise().mean();
     const auto more = static_cast<double>(columns);
     const VectorXd apart = here - mean;
-    const VectorXd farthest = (seen.colwise() - here).cwiseAbs().rowwise().maxCoeff();
-    for (Index i = 0; i < layout.size(); ++i) {
-      Magnitude& magnitude = magnitudes[static_cast<std::size_t>(i)];
-      const double factor = magnitude.admit(std::max(farthest[i], std::abs(apart[i])));
-      squares[i] *= factor * factor;
-      unit[i] = magnitude.unit();
-    }
-    squares += ((seen.colwise() - here).array().colwise() / unit.array())
-                   .matrix()
-                   .rowwise()
-                   .squaredNorm() +
-               apart.cwiseQuotient(unit).cwiseAbs2() * (count * more / (count + more));
+    squares += (seen.colwise() - here).rowwise().squaredNorm() +
+               apart.cwiseAbs2() * (count * more / (count + more));
     mean += apart * (more / (count + more));
     count += more;
   });
   if (count == 0.0) return InputScaling::none(layout.size());
-  return InputScaling::by(mean, unit.cwiseProduct((squares / count).cwiseSqrt()));
+  return InputScaling::by(mean, (squares / count).cwiseSqrt());
 }
 
-double measure_input_bound(const InputLayout& layout, TrajectorySource& source,
-                           const InputScaling& scaling, Index delay) {
+double measure_input_bound(const InputLayout& layout, const Rows& rows, const InputScaling& scaling,
+                           Index delay) {
   require(delay >= 0, "delay = {}: must not be negative", delay);
   VectorXd z(layout.size());
   std::deque<double> window;  // squared norms of the last inputs
   double largest = 0.0;
-  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
     require_fit(layout, chunk);
     for (Index k = 0; k < chunk.steps(); ++k) {
       write_input(layout, chunk, k, z);

@@ -9,7 +9,6 @@
 #include <waggle/greedy_policy.h>
 #include <waggle/states.h>
 
-#include "core/magnitude.h"
 #include "linalg/dense.h"
 
 namespace waggle {
@@ -52,10 +51,10 @@ MatrixXd inverse_covariance(const Controller& controller, const Trajectory& expe
   return gram.llt().solve(MatrixXd::Identity(n, n));
 }
 
-/// Optimism in the unit of the reward.
+/// Optimism in a unit of the reward: the power of two below its width, which rounds nothing.
 OptimismOptions optimism_of(const Learnt& learnt) {
   const double width = learnt.ranges.maximum[0] - learnt.ranges.minimum[0];
-  return {.bonus = learnt.collected->optimism * power_of_two(width)};
+  return {.bonus = learnt.collected->optimism * (width > 0.0 ? std::exp2(std::ilogb(width)) : 1.0)};
 }
 
 /// Writes down which actions were random.

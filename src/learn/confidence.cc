@@ -28,8 +28,6 @@ constexpr Index kDirections = 256;
 
 }  // namespace
 
-double deviation_bytes(Index features) { return matrix_bytes(7.0, static_cast<double>(features)); }
-
 DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
     : model_(model),
       improved_(model.improvement && model.improvement->sweeps > 0),
@@ -37,8 +35,9 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
       rows_(model.controller),
       greedy_(model.controller) {
   const Index n = model.controller.reservoir->features();
-  require_memory(deviation_bytes(n),
-                 fmt::format("the standard error of a value over {} features", n));
+  const auto size = static_cast<double>(n);
+  require_room(7.0 * size, size,
+               fmt::format("the standard error of a value over {} features", n));
   if (known) {
     system_ = known->system();
     gram_ = known->gram();

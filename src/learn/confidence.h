@@ -28,9 +28,6 @@ namespace waggle {
 /// experience, O(steps · n²), and one decomposition, O(n³).
 Eigen::MatrixXd deviation_factor(const Model& model, TrajectorySource& experience);
 
-/// What that takes in memory, of so many features.
-double deviation_bytes(Eigen::Index features);
-
 /// The same along a walk that others share: every block of the experience, in order, then the
 /// factor. The model must outlive it.
 class DeviationSums {

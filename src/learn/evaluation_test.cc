@@ -67,7 +67,7 @@ TEST(EvaluateOnLog, ValuesThatNoRewardCanGiveAreSaid) {
 
 TEST(EvaluateOnLog, DoesNotDependOnTheUnitOfTheReward) {
   const Flights flights;
-  const double unit = 1e-170;  // its square is 0
+  const double unit = 1e-25;
   Learnt learnt = flights.learn(0);
   TrajectoryChunks log(flights.second);
   const LogEvaluation expected = evaluate_on_log(learnt, log);

@@ -8,7 +8,6 @@
 #include <waggle/version.h>
 
 #include "core/check.h"
-#include "core/memory.h"
 #include "core/parallel.h"
 #include "learn/action_bounds.h"
 #include "learn/collecting.h"
@@ -22,7 +21,6 @@
 #include "learn/predictive_size.h"
 #include "learn/usual.h"
 #include "learn/watched_source.h"
-#include "reservoir/network_size.h"
 #include "value/equations.h"
 #include "value/values_along.h"
 
@@ -76,7 +74,6 @@ class Learner {
                 "final_sweeps = {} counts only for a value on the memory itself: leave it out, or "
                 "start from the preset direct",
                 collect->final_sweeps);
-        require_predictive_size(result_.controller.layout, options.fit, collect->steps);
       }
       fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
     } else if (!with.reservoir && !needs_input_bound()) {
@@ -130,9 +127,9 @@ class Learner {
       residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
       const ReservoirSystem& reservoir = *controller.reservoir;
       const ValueOptions& value = result_.options.value;
-      keep(residual_is_due_ ? solve_value(reservoir, controller.layout, experience, value, rewards,
-                                          {.sums = &sums_})
-                            : fit_value(reservoir, controller.layout, experience, value, rewards));
+      keep(residual_is_due_
+               ? solve_value(reservoir, controller.layout, experience, value, rewards, &sums_)
+               : fit_value(reservoir, controller.layout, experience, value, rewards));
       tell(sweeps);
       return;
     }
@@ -246,14 +243,6 @@ class Learner {
     return procedure && !procedure->input_bound;
   }
   void draw() {
-    // That takes its time: what memory cannot hold afterwards is refused before.
-    const NetworkSize size = network_size(
-        result_.options.reservoir, result_.controller.layout.size(), result_.options.members);
-    const FitOptions& fit = options_.fit;
-    const double sums = value_bytes(fit.value, size.members, size.own, size.shared);
-    const double deviations = fit.confidence ? deviation_bytes(size.features()) : 0.0;
-    require_memory(size.bytes + std::max(sums, deviations),
-                   fmt::format("learning with {} features", size.features()));
     drawn_.emplace(result_.options.reservoir, result_.controller.layout.size(),
                    result_.options.members);
   }

@@ -419,14 +419,6 @@ TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
         }));
       },
       "epsilon = 2");
-  expect_error(
-      [&] {
-        run(plain_learner_with([&](FitOptions& fit, CollectOptions& /*collect*/) {
-          fit.sweeps = 1;
-          fit.value.trace = 0.5;
-        }));
-      },
-      "trace = 0.5");
   // Nothing was stepped: the next run starts at the beginning.
   EXPECT_EQ(simulation.run(initial, {.steps = 1}).trajectory.rewards()[0], 1.0);
 }

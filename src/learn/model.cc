@@ -4,7 +4,6 @@
 #include <waggle/model.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -128,18 +127,15 @@ void require_features(const Ref<const VectorXd>& features, const ReservoirSystem
           features.size(), reservoir.features());
 }
 
-/// ‖Lᵀφ‖ for a lower triangular L, which has the unit of the reward.
+/// ‖Lᵀφ‖ for a lower triangular L.
 double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
   const Index n = factor.rows();
-  Magnitude magnitude;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
     const double part = factor.col(i).tail(n - i).dot(phi.tail(n - i));
-    const double change = magnitude.admit(part);
-    const double measured = part / magnitude.unit();
-    sum = sum * change * change + measured * measured;
+    sum += part * part;
   }
-  return magnitude.unit() * std::sqrt(sum);
+  return std::sqrt(sum);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ std::vector<bool> continuations(const Transitions& transitions,
 PredictiveFitter::PredictiveFitter(const InputLayout& layout, const FitOptions& options, bool acts)
     : layout_(layout), options_(options), acts_(acts) {
   options.predictive->validate();
-  require_predictive_size(layout, options, 0);
+  require_predictive_size(layout, options);
   draw_network(options.predictive->extra_units.value_or(0));
 }
 
@@ -212,7 +212,6 @@ void PredictiveFitter::fit(const Experience& experience, const std::vector<bool>
                            bool last, const ProgressCallback& progress) {
   const PredictiveOptions& options = *options_.predictive;
   const Index rows = experience.summary.rows;
-  require_predictive_size(layout_, options_, rows);
   prepare(experience);
   chooses_ = rows >= 2 * chosen_rows_;
   const PredictiveSteps steps = steps_for(experience);

@@ -13,9 +13,8 @@ constexpr Eigen::Index kMostRemembered = 5000;
 /// to be remembered.
 void require_rememberable(Eigen::Index remembered, Eigen::Index layer);
 
-/// Throws Error if what is remembered would be too much, or if memory is too small for fits of
-/// predictive states to so many rows; of what these take the least is counted, since how many
-/// numbers a state has only the rows tell. Nothing is drawn for it, which takes its time.
-void require_predictive_size(const InputLayout& layout, const FitOptions& fit, Eigen::Index rows);
+/// Throws Error if what is remembered would be too much, or if memory is too small for sums over so
+/// many random features. Nothing is drawn for it, which takes its time.
+void require_predictive_size(const InputLayout& layout, const FitOptions& fit);
 
 }  // namespace waggle

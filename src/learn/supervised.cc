@@ -7,8 +7,6 @@
 #include <waggle/supervised.h>
 
 #include "core/check.h"
-#include "core/memory.h"
-#include "reservoir/network_size.h"
 
 namespace waggle {
 
@@ -84,26 +82,8 @@ void for_each_feature_block(const ReservoirSystem& reservoir, const Ref<const Ma
 
 }  // namespace
 
-SupervisedReservoirOptions::operator ReservoirOptions() const {
-  return {.units = units,
-          .activation = activation,
-          .leak = leak,
-          .slowest_leak = slowest_leak,
-          .distribution = distribution,
-          .recurrent_scaling = recurrent_scaling,
-          .input_scaling = input_scaling,
-          .bias_scaling = bias_scaling,
-          .orthogonal = orthogonal,
-          .density = density,
-          .operator_norm = operator_norm,
-          .spectral_radius = spectral_radius,
-          .procedure_one = procedure_one,
-          .direct_inputs = direct_inputs,
-          .seed = seed};
-}
-
 void SupervisedOptions::validate() const {
-  ReservoirOptions(reservoir).validate();
+  reservoir.validate();
   solve.validate();
   require(washout >= 0, "washout = {}: must not be negative", washout);
 }
@@ -253,9 +233,6 @@ Supervised fit_supervised(const Ref<const MatrixXd>& inputs, const Ref<const Mat
         scaling.spread.cwiseInverse().asDiagonal() * (inputs.colwise() - scaling.mean);
     procedure->input_bound = input_bound(scaled, procedure->delay);
   }
-  const NetworkSize size = network_size(drawn.reservoir, inputs.rows(), drawn.members);
-  require_memory(size.bytes + LeastSquares::bytes(size.features(), targets.rows()),
-                 fmt::format("a fit to {} features", size.features()));
   return fit_series(std::make_shared<EchoStateNetwork>(
                         EchoStateNetwork(drawn.reservoir, inputs.rows(), drawn.members)
                             .with_input_scaling(scaling)),

@@ -113,7 +113,7 @@ TEST(Usual, ForecastsAreTheRegressionOfWhatIsSeenOnWhatWasDone) {
 
 TEST(Usual, ForecastsDoNotDependOnTheUnitOfTheReward) {
   const std::optional<Usual> plain = usual_of_a_plant(1.0);
-  for (const double unit : {0x1p-560, 0x1p300}) {
+  for (const double unit : {0x1p-80, 0x1p80}) {
     const std::optional<Usual> usual = usual_of_a_plant(unit);
     ASSERT_TRUE(plain && usual && usual->forecasts());
     EXPECT_EQ(usual->forecast_mean[0], unit * plain->forecast_mean[0]);

@@ -5,7 +5,6 @@
 #include <waggle/least_squares.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 #include "core/memory.h"
 #include "linalg/dense.h"
 
@@ -19,10 +18,6 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kRows = 256;  // rows gathered before the factor is updated
-
-}  // namespace
-
-namespace {
 
 constexpr double kSmallest = 1e-8;  // where a path of λ begins if nobody says
 
@@ -57,13 +52,6 @@ struct LeastSquares::State {
         rows(kRows, features_ + targets_),
         update(features_ + targets_) {}
 
-  /// Measures the targets in a unit in which numbers up to `largest` can be squared.
-  void admit(double largest) {
-    const double ratio = magnitude.admit(largest);
-    if (ratio == 1.0) return;
-    factor.rightCols(targets) *= ratio;
-    rows.topRows(pending).rightCols(targets) *= ratio;
-  }
   void flush() {
     if (pending == 0) return;
     update(factor, rows.topRows(pending));
@@ -73,22 +61,18 @@ struct LeastSquares::State {
   Index features;
   Index targets;
   Index samples = 0;
-  Magnitude magnitude;  // whose unit the targets in `factor` and `rows` are in
-  MatrixXd factor;      // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
-  MatrixXd rows;        // the first `pending` rows are not yet in the factor
+  MatrixXd factor;  // R: RᵀR = [Φ T]ᵀ[Φ T] over the rows factored so far
+  MatrixXd rows;    // the first `pending` rows are not yet in the factor
   Index pending = 0;
   linalg::TriangularUpdate update;
 };
 
-double LeastSquares::bytes(Index features, Index targets) {
-  // The factor and, to solve it, a copy and the parts of its decomposition.
-  return matrix_bytes(6.0, static_cast<double>(features + targets));
-}
-
 LeastSquares::LeastSquares(Index features, Index targets) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(targets >= 1, "targets = {}: must be at least 1", targets);
-  require_memory(bytes(features, targets), fmt::format("least squares over {} features", features));
+  // The factor and, to solve it, a copy and the parts of its decomposition.
+  const auto size = static_cast<double>(features) + static_cast<double>(targets);
+  require_room(6.0 * size, size, fmt::format("least squares over {} features", features));
   state_ = std::make_unique<State>(features, targets);
 }
 
@@ -115,12 +99,11 @@ void LeastSquares::add(const Ref<const MatrixXd>& features, const Ref<const Matr
   const Entry bad_target = first_non_finite(targets);
   require(bad_target.row < 0, "target {} of sample {} is not finite", bad_target.row,
           bad_target.column);
-  if (targets.size() > 0) s.admit(targets.cwiseAbs().maxCoeff());
   for (Index first = 0; first < features.cols();) {
     const Index count = std::min(kRows - s.pending, features.cols() - first);
     auto block = s.rows.middleRows(s.pending, count);
     block.leftCols(s.features) = features.middleCols(first, count).transpose();
-    block.rightCols(s.targets) = targets.middleCols(first, count).transpose() / s.magnitude.unit();
+    block.rightCols(s.targets) = targets.middleCols(first, count).transpose();
     s.pending += count;
     first += count;
     if (s.pending == kRows) s.flush();
@@ -136,32 +119,11 @@ void LeastSquares::merge(const LeastSquares& other) {
   State theirs = *other.state_;
   theirs.flush();
   s.flush();
-  s.admit(theirs.magnitude.unit() * theirs.factor.rightCols(theirs.targets).cwiseAbs().maxCoeff());
-  theirs.factor.rightCols(theirs.targets) *= theirs.magnitude.unit() / s.magnitude.unit();
   s.update(s.factor, theirs.factor);
   s.samples += theirs.samples;
 }
 
 Index LeastSquares::samples() const { return state_->samples; }
-
-namespace {
-
-/// Back substitution in the triangular factor of [R q; √λ I 0].
-MatrixXd solve_triangular(const MatrixXd& r, const MatrixXd& q, double ridge) {
-  const Index n = r.rows();
-  MatrixXd factor(n + q.cols(), n + q.cols());
-  factor.setZero();
-  factor.topLeftCorner(n, n) = r;
-  factor.topRightCorner(n, q.cols()) = q;
-  MatrixXd rows = MatrixXd::Zero(n, n + q.cols());
-  rows.leftCols(n).diagonal().setConstant(std::sqrt(ridge));
-  linalg::TriangularUpdate update(factor.cols());
-  update(factor, rows);
-  return factor.topLeftCorner(n, n).triangularView<Eigen::Upper>().solve(
-      factor.topRightCorner(n, q.cols()));
-}
-
-}  // namespace
 
 std::vector<double> ridge_path(const RidgeOptions& options) {
   const double low = std::log10(options.smallest_or(std::min(kSmallest, options.largest)));
@@ -178,9 +140,8 @@ namespace {
 /// min_W ‖R W − q‖² + λ‖W‖²: what is left of all the rows.
 struct Reduced {
   MatrixXd r;     // n × n
-  MatrixXd q;     // n × targets, in `unit`
-  MatrixXd rest;  // what no W can explain, in `unit`
-  double unit;    // of the targets
+  MatrixXd q;     // n × targets
+  MatrixXd rest;  // what no W can explain
   double samples;
   double mean_squared;  // mean over features of Σ φ²: what a relative λ is measured in
 };
@@ -208,7 +169,7 @@ void choose_ridge(const Reduced& problem, const linalg::Svd& svd, const RidgeOpt
         (energy.array() * (1.0 - shrink).square()).sum() + problem.rest.squaredNorm();
     const double free = std::max(1e-3, 1.0 - shrink.sum() / problem.samples);
     const double error = misfit / problem.samples / (free * free);
-    fit.ridge_path.push_back({ridge, error * problem.unit * problem.unit});
+    fit.ridge_path.push_back({ridge, error});
     if (error < best) {
       best = error;
       fit.ridge = ridge * problem.mean_squared;
@@ -227,13 +188,13 @@ VectorXd ridge_filter(const VectorXd& sigma, double ridge, Index rank) {
   return filter;
 }
 
-/// What the weights, for targets in `problem.unit`, leave of the equations.
+/// What the weights leave of the equations.
 void measure_residuals(const Reduced& problem, RidgeFit& fit) {
   const VectorXd misfit =
       (problem.r * fit.weights - problem.q).colwise().squaredNorm().transpose() +
       problem.rest.colwise().squaredNorm().transpose();
-  fit.target_residuals = problem.unit * (misfit / problem.samples).cwiseSqrt();
-  fit.residual = problem.unit * std::sqrt(misfit.sum() / problem.samples);
+  fit.target_residuals = (misfit / problem.samples).cwiseSqrt();
+  fit.residual = std::sqrt(misfit.sum() / problem.samples);
 }
 
 }  // namespace
@@ -248,17 +209,10 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
       .r = s.factor.topLeftCorner(n, n).triangularView<Eigen::Upper>(),
       .q = s.factor.topRightCorner(n, s.targets),
       .rest = s.factor.bottomRightCorner(s.targets, s.targets).triangularView<Eigen::Upper>(),
-      .unit = s.magnitude.unit(),
       .samples = static_cast<double>(s.samples),
       .mean_squared = 0.0};
 
-  const bool by_svd = options.solver == Solver::svd || options.choose();
-  linalg::Svd svd;
-  if (by_svd) {
-    svd = linalg::svd(problem.r);
-  } else {
-    svd.values = linalg::singular_values(problem.r);
-  }
+  const linalg::Svd svd = linalg::svd(problem.r);
   problem.mean_squared = svd.values.cwiseAbs2().sum() / static_cast<double>(n);
 
   RidgeFit fit;
@@ -274,16 +228,9 @@ RidgeFit LeastSquares::solve(const RidgeOptions& options) const {
   }
   fit.relative_ridge = problem.mean_squared > 0.0 ? fit.ridge / problem.mean_squared : 0.0;
 
-  if (!by_svd && (fit.ridge > 0.0 || fit.rank == n)) {
-    fit.weights = solve_triangular(problem.r, problem.q, fit.ridge);
-  } else {
-    // Also for a singular factor at λ = 0, where back substitution would divide by rounding noise.
-    if (!by_svd) svd = linalg::svd(problem.r);
-    const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
-    fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
-  }
+  const VectorXd filter = ridge_filter(svd.values, fit.ridge, fit.rank);
+  fit.weights = svd.v * (filter.asDiagonal() * (svd.u.transpose() * problem.q));
   measure_residuals(problem, fit);
-  fit.weights *= problem.unit;
   return fit;
 }
 

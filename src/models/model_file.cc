@@ -174,6 +174,18 @@ std::string learning_text(const Model& model) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// Takes options out that older versions wrote and that no longer are.
+void forget_options(nlohmann::json& json) {
+  for (const auto& [table, name] : {std::pair{"reservoir", "distribution"},
+                                    {"value", "trace"},
+                                    {"value", "average_members"},
+                                    {"value", "solver"}}) {
+    const auto found = json.find(table);
+    if (found != json.end() && found->is_object()) found->erase(name);
+  }
+  json.erase("solver");  // of supervised learning
+}
+
 void read_learning(const std::string& text, int version, Model& model) {
   nlohmann::json json = parse_json(text, "options");
   const bool collected = json.contains("rounds");
@@ -197,6 +209,7 @@ void read_learning(const std::string& text, int version, Model& model) {
   if (const auto found = json.find("final_exploration"); found != json.end()) {
     if (found->is_object()) found->erase("held");
   }
+  forget_options(json);
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
@@ -296,7 +309,9 @@ Supervised readout_from(const Safetensors& content) {
   require_format(content, kSupervisedFormat);
   Tensors tensors(content.tensors);
   Supervised model;
-  model.options = from_json<SupervisedOptions>(find_metadata(content, "options"), "options");
+  nlohmann::json options = parse_json(find_metadata(content, "options"), "options");
+  forget_options(options);
+  model.options = from_json_object<SupervisedOptions>(options, "options");
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   model.reservoir = read_kind(content, {}, tensors);

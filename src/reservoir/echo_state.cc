@@ -4,9 +4,11 @@
 
 #include <waggle/activation.h>
 #include <waggle/echo_state.h>
+#include <waggle/least_squares.h>
 #include <waggle/random.h>
 
 #include "core/check.h"
+#include "linalg/dense.h"
 
 namespace waggle {
 
@@ -19,12 +21,6 @@ namespace {
 
 constexpr Index kDriveBlock = 256;
 constexpr double kRunAway = 1e100;  // its square is still finite
-
-void require_range(double lowest, double highest) {
-  require(std::isfinite(lowest) && std::isfinite(highest) && lowest < highest,
-          "lowest = {}, highest = {}: the input's range must be finite and in order", lowest,
-          highest);
-}
 
 /// Fills z with the inputs of one step; the same for the same seed and step.
 void draw_inputs(std::uint64_t seed, Index step, double lowest, double highest, Ref<VectorXd> z) {
@@ -54,31 +50,21 @@ double contraction_bound(double norm, const VectorXd& leak) {
   return std::sqrt(1.0 - (norm < 1.0 ? least : most) * (1.0 - norm * norm));
 }
 
-}  // namespace
-
-void ContractionOptions::validate() const {
-  require(steps >= 1, "steps = {}: must be at least 1", steps);
-  require_range(lowest, highest);
-  require(start_spread > 0.0 && std::isfinite(start_spread),
-          "start_spread = {}: must be positive and finite", start_spread);
-  require(tolerance > 0.0 && tolerance < 1.0, "tolerance = {}: must be in (0, 1)", tolerance);
-}
-
-Contraction measure_contraction(const ReservoirSystem& reservoir,
-                                const ContractionOptions& options) {
-  options.validate();
+Contraction measure_contraction(const ReservoirSystem& reservoir, std::uint64_t seed) {
+  constexpr Index kSteps = 2000;
+  constexpr double kMet = 1e-10;
   const Index n = reservoir.units();
   VectorXd one(n), other(n), next(n), z(reservoir.inputs());
-  Draws draws = Random(options.seed).at(Purpose::probe, static_cast<std::uint64_t>(kStartStep));
+  Draws draws = Random(seed).at(Purpose::probe, static_cast<std::uint64_t>(kStartStep));
   for (VectorXd* state : {&one, &other}) {
-    for (double& x : *state) x = options.start_spread * draws.normal();
+    for (double& x : *state) x = draws.normal();
   }
   Contraction result;
-  result.distances.resize(options.steps + 1);
+  result.distances.resize(kSteps + 1);
   result.distances[0] = (one - other).norm();
   Index k = 0;
-  while (k < options.steps && !result.met) {
-    draw_inputs(options.seed, k, options.lowest, options.highest, z);
+  while (k < kSteps && !result.met) {
+    draw_inputs(seed, k, -1.0, 1.0, z);
     for (VectorXd* state : {&one, &other}) {
       reservoir.step(*state, z, next);
       state->swap(next);
@@ -86,27 +72,29 @@ Contraction measure_contraction(const ReservoirSystem& reservoir,
     const double distance = (one - other).norm();
     if (!std::isfinite(distance)) break;  // they fly apart
     result.distances[++k] = distance;
-    result.met = distance <= options.tolerance * result.distances[0];
+    result.met = distance <= kMet * result.distances[0];
   }
   result.distances.conservativeResize(k + 1);
   result.rate = rate_of(result.distances);
   return result;
 }
 
-EchoStateReport check_echo_state(const EchoStateNetwork& network,
-                                 const ContractionOptions& options) {
+}  // namespace
+
+EchoStateReport check_echo_state(const EchoStateNetwork& network, std::uint64_t seed) {
   EchoStateReport report;
-  report.measured = measure_contraction(network, options);
+  report.measured = measure_contraction(network, seed);
   const MatrixXd recurrent = network.recurrent();
   const Index n = network.member_units();
   for (Index member = 0; member < network.members(); ++member) {
     MatrixXd block = recurrent.block(member * n, member * n, n, n);
-    report.operator_norm = std::max(report.operator_norm, operator_norm(block));
-    report.spectral_radius = std::max(report.spectral_radius, spectral_radius(block));
+    report.operator_norm = std::max(report.operator_norm, linalg::singular_values(block)[0]);
+    report.spectral_radius = std::max(report.spectral_radius, linalg::spectral_radius(block));
     const auto leak = network.leak().segment(member * n, n);
     block = (leak.asDiagonal() * block).eval();
     block.diagonal().array() += 1.0 - leak.array();
-    report.leaky_spectral_radius = std::max(report.leaky_spectral_radius, spectral_radius(block));
+    report.leaky_spectral_radius =
+        std::max(report.leaky_spectral_radius, linalg::spectral_radius(block));
   }
   report.contraction_bound = contraction_bound(
       traits_of(network.activation()).steepest * report.operator_norm, network.leak());
@@ -116,44 +104,32 @@ EchoStateReport check_echo_state(const EchoStateNetwork& network,
   return report;
 }
 
-void MemoryCapacityOptions::validate() const {
-  require(delays >= 0 && delays <= 10'000, "delays = {}: must be in [0, 10000]", delays);
-  require(steps == 0 || steps >= 2, "steps = {}: must be at least 2, or 0", steps);
-  require(washout >= 0, "washout = {}: must not be negative", washout);
-  require_range(lowest, highest);
-  require(ridge >= 0.0 && std::isfinite(ridge), "ridge = {}: must be finite and not negative",
-          ridge);
-}
-
 namespace {
 
-/// The options with every 0 replaced by what it stands for.
-MemoryCapacityOptions filled_in(MemoryCapacityOptions options, Index units) {
-  if (options.delays == 0) options.delays = 2 * units;
-  if (options.steps == 0) options.steps = std::max<Index>(20 * units, 2000);
-  if (options.washout == 0) options.washout = 4 * units;
-  options.washout = std::max(options.washout, options.delays);  // every delay needs its past
-  return options;
-}
+// As the task is defined; a smaller λ, relative to the mean squared feature, does no better.
+constexpr double kLowest = -0.8, kHighest = 0.8;
+constexpr double kRidge = 1e-12;
 
 /// Random inputs driven through a reservoir, and for every step after the washout what its features
 /// have to tell: the inputs of the last `delays` steps, one below the other.
 class Recall {
  public:
-  Recall(const ReservoirSystem& reservoir, const MemoryCapacityOptions& options)
+  Recall(const ReservoirSystem& reservoir, Index delays, Index steps, std::uint64_t seed)
       : reservoir_(reservoir),
-        options_(options),
-        inputs_(reservoir.inputs(), options.washout + 2 * options.steps),
+        delays_(delays),
+        washout_(std::max(4 * reservoir.units(), delays)),  // every delay needs its past
+        inputs_(reservoir.inputs(), washout_ + 2 * steps),
         states_(reservoir.units(), kDriveBlock + 1),
         // A constant beside the features: targets have a mean.
         features_(MatrixXd::Ones(reservoir.features() + 1, kDriveBlock)),
-        targets_(options.delays * reservoir.inputs(), kDriveBlock) {
+        targets_(delays * reservoir.inputs(), kDriveBlock) {
     for (Index k = 0; k < inputs_.cols(); ++k) {
-      draw_inputs(options.seed, k, options.lowest, options.highest, inputs_.col(k));
+      draw_inputs(seed, k, kLowest, kHighest, inputs_.col(k));
     }
     states_.col(0).setZero();
   }
 
+  Index washout() const { return washout_; }
   Index features() const { return features_.rows(); }
   Index outputs() const { return targets_.rows(); }
 
@@ -168,7 +144,7 @@ class Recall {
       reservoir_.map_features(states_.middleCols(1, count),
                               features_.topRows(reservoir_.features()).leftCols(count));
       states_.col(0) = states_.col(count).eval();
-      if (at_ >= options_.washout) fill_targets(count);
+      if (at_ >= washout_) fill_targets(count);
       visit(features_.leftCols(count), targets_.leftCols(count));
       at_ += count;
     }
@@ -179,14 +155,14 @@ class Recall {
   void fill_targets(Index count) {
     const Index d = inputs_.rows();
     for (Index i = 0; i < count; ++i) {
-      for (Index j = 0; j < options_.delays; ++j) {
+      for (Index j = 0; j < delays_; ++j) {
         targets_.col(i).segment(j * d, d) = inputs_.col(at_ + i - 1 - j);
       }
     }
   }
 
   const ReservoirSystem& reservoir_;
-  const MemoryCapacityOptions& options_;
+  const Index delays_, washout_;
   MatrixXd inputs_, states_, features_, targets_;
   Index at_ = 0;  // the step to come
 };
@@ -225,18 +201,17 @@ class Correlations {
 
 }  // namespace
 
-MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
-                              const MemoryCapacityOptions& options) {
-  options.validate();
-  MemoryCapacity result;
-  result.options = filled_in(options, reservoir.units());
+MemoryCapacity measure_memory(const ReservoirSystem& reservoir, Index delays, std::uint64_t seed) {
+  require(delays >= 0 && delays <= 10'000, "delays = {}: must be in [0, 10000]", delays);
+  if (delays == 0) delays = 2 * reservoir.units();
+  const Index steps = std::max<Index>(20 * reservoir.units(), 2000);
   const Index d = reservoir.inputs();
-  const Index steps = result.options.steps;
-  result.capacity.setZero(result.options.delays, d);
-  Recall recall(reservoir, result.options);
+  MemoryCapacity result;
+  result.capacity.setZero(delays, d);
+  Recall recall(reservoir, delays, steps, seed);
   using Block = Ref<const MatrixXd>;
 
-  result.diverged = !recall.run(result.options.washout, [](const Block&, const Block&) {});
+  result.diverged = !recall.run(recall.washout(), [](const Block&, const Block&) {});
   if (result.diverged) return result;
   LeastSquares equations(recall.features(), recall.outputs());
   result.diverged = !recall.run(steps, [&](const Block& features, const Block& targets) {
@@ -244,9 +219,9 @@ MemoryCapacity measure_memory(const ReservoirSystem& reservoir,
   });
   if (result.diverged) return result;
   const MatrixXd weights =
-      equations.solve({.ridge = options.ridge, .scale = RidgeScale::relative}).weights;
+      equations.solve({.ridge = kRidge, .scale = RidgeScale::relative}).weights;
 
-  Correlations correlations(recall.outputs(), 0.5 * (options.lowest + options.highest));
+  Correlations correlations(recall.outputs(), 0.5 * (kLowest + kHighest));
   result.diverged = !recall.run(steps, [&](const Block& features, const Block& targets) {
     correlations.add(weights.transpose() * features, targets);
   });

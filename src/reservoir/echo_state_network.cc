@@ -12,7 +12,6 @@
 #include "core/memory.h"
 #include "linalg/dense.h"
 #include "reservoir/kernels.h"
-#include "reservoir/network_size.h"
 #include "reservoir/weights.h"
 
 namespace waggle {
@@ -33,18 +32,6 @@ void require_leak(double leak) {
   require(leak > 0.0 && leak <= 1.0, "leak = {}: must be in (0, 1]", leak);
 }
 
-void require_square_and_finite(const char* name, const Ref<const MatrixXd>& matrix) {
-  require(matrix.size() > 0 && matrix.rows() == matrix.cols(),
-          "{}: the matrix is {} × {}, must be square and not empty", name, matrix.rows(),
-          matrix.cols());
-  require_finite(name, matrix);
-}
-
-double draw_weight(Distribution distribution, double scaling, Draws& draws) {
-  return distribution == Distribution::uniform ? draws.uniform(-scaling, scaling)
-                                               : scaling * draws.normal();
-}
-
 /// Columns are drawn from streams of their own, so a matrix does not depend on its neighbours.
 MatrixXd draw_matrix(const ReservoirOptions& options, Index columns, double scaling, double density,
                      std::uint64_t first_stream) {
@@ -53,7 +40,7 @@ MatrixXd draw_matrix(const ReservoirOptions& options, Index columns, double scal
   for (Index j = 0; j < columns; ++j) {
     Draws draws = random.at(Purpose::reservoir, first_stream + static_cast<std::uint64_t>(j));
     for (Index i = 0; i < options.units; ++i) {
-      const double weight = draw_weight(options.distribution, scaling, draws);
+      const double weight = draws.uniform(-scaling, scaling);
       const bool kept = density >= 1.0 || draws.uniform() < density;
       matrix(i, j) = kept ? weight : 0.0;
     }
@@ -72,6 +59,7 @@ MatrixXd rotation(const MatrixXd& random) {
   return q;
 }
 
+constexpr Index kMostMembers = 1000;  // the error of their mean is a 30th of one's
 constexpr std::uint64_t kBiasStream = 0;
 constexpr std::uint64_t kInputStream = 1;
 constexpr std::uint64_t kRecurrentStream = std::uint64_t{1} << 32;
@@ -88,20 +76,27 @@ void rescale(MatrixXd& matrix, const char* name, double target, Measure measure)
   matrix *= target == 0.0 ? 0.0 : target / current;
 }
 
-/// Of every member A, or what Procedure 1 has in its place, and one dense A twice more while it is
-/// drawn and rescaled by its decomposition.
-double bytes_of(const ReservoirOptions& options, Index units, Index inputs, Index members) {
-  const auto n = static_cast<double>(units);
-  if (options.procedure_one) {
-    return 8.0 * static_cast<double>(options.procedure_one->features) *
-           static_cast<double>(inputs * (options.procedure_one->delay + 1)) *
-           static_cast<double>(members);
+/// The units of one member. Throws Error for invalid options, or if there is no room for every
+/// member's A, or what Procedure 1 has in its place, and for one dense A twice more while it is
+/// drawn and decomposed.
+Index units_of(const ReservoirOptions& options, Index inputs, Index members) {
+  options.validate();
+  require(members >= 1 && members <= kMostMembers, "members = {}: must be in [1, {}]", members,
+          kMostMembers);
+  require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
+  require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
+  const auto count = static_cast<double>(members);
+  if (const std::optional<ProcedureOne>& procedure = options.procedure_one) {
+    const Index remembered = inputs * (procedure->delay + 1);
+    require_room(count * static_cast<double>(procedure->features), static_cast<double>(remembered),
+                 fmt::format("procedure_one: features = {}, delay = {}, members = {}",
+                             procedure->features, procedure->delay, members));
+    return 2 * (remembered + procedure->features);
   }
-  // With its index, and where no unit is 0 by columns and by rows.
-  const double sparse = (is_rectified(options.activation) ? 1.5 : 3.0) * options.density;
-  const double kept = options.density < 1.0 ? sparse : 1.0;
-  const double drawn = options.operator_norm || options.spectral_radius ? 2.0 : 1.0;
-  return matrix_bytes(static_cast<double>(members) * kept + drawn, n);
+  const auto n = static_cast<double>(options.units);
+  require_room((count * options.density + 2.0) * n, n,
+               fmt::format("units = {}, members = {}", options.units, members));
+  return options.units;
 }
 
 }  // namespace
@@ -131,31 +126,12 @@ void ReservoirOptions::validate() const {
   if (spectral_radius) require_scaling("spectral_radius", *spectral_radius);
 }
 
-NetworkSize network_size(const ReservoirOptions& options, Index inputs, Index members) {
-  options.validate();
-  require(members >= 1 && members <= kMostUnits, "members = {}: must be in [1, {}]", members,
-          kMostUnits);
-  require(inputs >= 1, "inputs = {}: a reservoir needs at least 1 input channel", inputs);
-  require(inputs <= kMostUnits, "inputs = {}: must be at most {}", inputs, kMostUnits);
-  const std::optional<ProcedureOne>& procedure = options.procedure_one;
-  const Index own =
-      procedure ? 2 * (inputs * (procedure->delay + 1) + procedure->features) : options.units;
-  const NetworkSize size{.members = members,
-                         .own = own,
-                         .shared = options.direct_inputs ? inputs + 1 : 0,
-                         .bytes = bytes_of(options, own, inputs, members)};
-  require_memory(size.bytes, members == 1 ? fmt::format("a reservoir of {} units", own)
-                                          : fmt::format("{} reservoirs of {} units", members, own));
-  return size;
-}
-
 EchoStateNetwork::EchoStateNetwork(const ReservoirOptions& options, Index inputs, Index members)
-    : activation_(options.procedure_one ? Activation::relu : options.activation) {
-  const NetworkSize size = network_size(options, inputs, members);
+    : member_units_(units_of(options, inputs, members)),
+      activation_(options.procedure_one ? Activation::relu : options.activation) {
   const std::optional<ProcedureOne>& procedure = options.procedure_one;
-  member_units_ = size.own;
-  const Index n = size.own;
-  const Index direct = size.shared;
+  const Index n = member_units_;
+  const Index direct = options.direct_inputs ? inputs + 1 : 0;
   input_.setZero(members * n + direct, inputs);
   bias_.setZero(input_.rows());
   for (Index member = 0; member < members; ++member) {
@@ -383,16 +359,6 @@ MatrixXd EchoStateNetwork::recurrent() const {
     }
   }
   return full;
-}
-
-double operator_norm(const Ref<const MatrixXd>& matrix) {
-  require_square_and_finite("operator_norm", matrix);
-  return linalg::singular_values(matrix)[0];
-}
-
-double spectral_radius(const Ref<const MatrixXd>& matrix) {
-  require_square_and_finite("spectral_radius", matrix);
-  return linalg::spectral_radius(matrix);
 }
 
 }  // namespace waggle

@@ -7,6 +7,7 @@
 #include <waggle/reservoir.h>
 
 #include "expect_error.h"
+#include "linalg/dense.h"
 #include "plain_learner.h"
 #include "random_numbers.h"
 #include "reservoir/kernels.h"
@@ -35,7 +36,6 @@ struct Case {
   Activation activation;
   double leak;
   double density;
-  Distribution distribution;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -54,7 +54,6 @@ TEST_P(EveryReservoir, StepIsTheDefiningEquation) {
     options.activation = c.activation;
     options.leak = c.leak;
     options.density = n == 1 ? 1.0 : c.density;
-    options.distribution = c.distribution;
     options.seed = 5;
     const EchoStateNetwork network(options, 3);
     const MatrixXd a = network.recurrent();
@@ -92,12 +91,11 @@ TEST_P(EveryReservoir, SeveralPreactivationsAreThoseOfEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryReservoir,
-                         testing::Values(Case{Activation::relu, 1.0, 1.0, Distribution::uniform},
-                                         Case{Activation::relu, 0.3, 0.2, Distribution::gaussian},
-                                         Case{Activation::tanh, 0.5, 1.0, Distribution::gaussian},
-                                         Case{Activation::tanh, 1.0, 0.5, Distribution::uniform},
-                                         Case{Activation::identity, 0.9, 1.0,
-                                              Distribution::uniform}));
+                         testing::Values(Case{Activation::relu, 1.0, 1.0},
+                                         Case{Activation::relu, 0.3, 0.2},
+                                         Case{Activation::tanh, 0.5, 1.0},
+                                         Case{Activation::tanh, 1.0, 0.5},
+                                         Case{Activation::identity, 0.9, 1.0}));
 
 TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
   RandomNumbers numbers;
@@ -113,7 +111,7 @@ TEST(EchoStateNetwork, EnsemblesLeaksAndDirectInputsAreTheirParts) {
               1e-12);
   const MatrixXd a = network.recurrent();
   EXPECT_NE(a.block(0, 0, 20, 20), a.block(20, 20, 20, 20));
-  EXPECT_NEAR(operator_norm(a.block(40, 40, 20, 20)), 1.0, 1e-12);
+  EXPECT_NEAR(linalg::singular_values(a.block(40, 40, 20, 20))[0], 1.0, 1e-12);
   EXPECT_EQ(a.block(0, 20, 20, 43).norm() + a.bottomRows(3).norm(), 0.0);
   const InputScaling scaling{Eigen::Vector2d(3.0, -1.0), Eigen::Vector2d(0.5, 4.0)};
   const EchoStateNetwork scaled = network.with_input_scaling(scaling);
@@ -135,7 +133,7 @@ TEST(EchoStateNetwork, OrthogonalMatricesAreScaledRotations) {
       ReservoirOptions{.units = 30, .operator_norm = 0.9, .direct_inputs = false}, 1);
   const MatrixXd a = network.recurrent();
   EXPECT_LT((a.transpose() * a - 0.81 * MatrixXd::Identity(30, 30)).norm(), 1e-12);
-  EXPECT_NEAR(spectral_radius(a), 0.9, 1e-10);
+  EXPECT_NEAR(linalg::spectral_radius(a), 0.9, 1e-10);
   // Uniform over all rotations: each entry is as often positive as negative.
   int positive = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -168,7 +166,7 @@ TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
     // By another route: the square root of the largest eigenvalue of AᵀA.
     const Eigen::SelfAdjointEigenSolver<MatrixXd> gram(by_norm.transpose() * by_norm);
     EXPECT_NEAR(std::sqrt(gram.eigenvalues().maxCoeff()), target, 1e-10);
-    EXPECT_NEAR(operator_norm(by_norm), target, 1e-12);
+    EXPECT_NEAR(linalg::singular_values(by_norm)[0], target, 1e-12);
 
     options.operator_norm.reset();
     options.spectral_radius = target;
@@ -176,7 +174,7 @@ TEST(EchoStateNetwork, ARescaledToNormOrRadiusToTheLastDigits) {
     const MatrixXd by_radius = EchoStateNetwork(options, 1).recurrent();
     EXPECT_NEAR(Eigen::EigenSolver<MatrixXd>(by_radius, false).eigenvalues().cwiseAbs().maxCoeff(),
                 target, 1e-9);
-    EXPECT_NEAR(spectral_radius(by_radius), target, 1e-10);
+    EXPECT_NEAR(linalg::spectral_radius(by_radius), target, 1e-10);
     const double kept = (by_radius.array() != 0.0).cast<double>().mean();
     EXPECT_NEAR(kept, 0.1, 5 * std::sqrt(0.09 / by_radius.size()));
   }
@@ -190,9 +188,6 @@ TEST(EchoStateNetwork, WeightsFollowTheirDistribution) {
   EXPECT_LE(uniform.cwiseAbs().maxCoeff(), 0.05);
   const double n = static_cast<double>(uniform.size());
   EXPECT_NEAR(uniform.array().square().mean(), 0.0025 / 3, 5 * 0.0025 * std::sqrt(4.0 / 45 / n));
-  options.distribution = Distribution::gaussian;
-  const MatrixXd gaussian = EchoStateNetwork(options, 1).recurrent();
-  EXPECT_NEAR(gaussian.array().square().mean(), 0.0025, 5 * 0.0025 * std::sqrt(2.0 / n));
 }
 
 TEST(EchoStateNetwork, SeedDecidesEveryBit) {
@@ -270,8 +265,6 @@ TEST(EchoStateNetwork, BadInputIsNamed) {
   expect_error([&] { EchoStateNetwork(a, c, b).drive(MatrixXd::Zero(2, 3), states); },
                "2 channels");
   expect_error([&] { EchoStateNetwork(a, c, b).drive(MatrixXd::Zero(1, 9), states); }, "3 × 10");
-  expect_error([&] { operator_norm(MatrixXd::Constant(2, 2, kNan)); }, "finite");
-  expect_error([&] { spectral_radius(MatrixXd::Zero(2, 3)); }, "square");
 }
 
 TEST(Kernels, CandidateValuesAreTheSumOfActiveUnits) {

@@ -45,24 +45,6 @@ TEST(Episodes, MomentsAndBellmanErrorCountEachEndAsWhatItIs) {
   }
 }
 
-TEST(Episodes, TracesBeginWithEachEpisode) {
-  const Episodes episodes;
-  const double trace = 0.8;
-  for (const Index washout : {0, 1}) {
-    MatrixXd system = 1e-9 * MatrixXd::Identity(3, 3);
-    VectorXd target = VectorXd::Zero(3), e = VectorXd::Zero(3);
-    for (const auto& row : episodes.rows(washout)) {
-      e = row.first ? row.before : VectorXd(kDiscount * trace * e + row.before);
-      system += e * (row.before - kDiscount * row.after).transpose();
-      target += e * row.reward;
-    }
-    const ValueFit fit = fit_value(
-        episodes.reservoir, episodes.layout, episodes.log,
-        {.discount = kDiscount, .solve = {.ridge = 1e-9}, .trace = trace, .washout = washout});
-    EXPECT_LT((fit.weights - system.partialPivLu().solve(target)).norm(), 1e-6);
-  }
-}
-
 /// The features (x, 1), of which one is not 0 at x = 0.
 class WithConstant final : public ReservoirSystem {
  public:

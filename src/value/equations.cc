@@ -20,71 +20,55 @@ constexpr Index kEquationBlock = 256;  // rows handled together
 
 /// The rows after the washout. Stops counting where more would not change the size of a block, so
 /// that a long stream is not read to its end for this.
-Index rows_after_washout(TrajectorySource& source, Index washout) {
-  Index rows = 0;
+Index rows_after_washout(const Rows& rows, Index washout) {
+  Index found = 0;
   Index in_episode = 0;
   Trajectory chunk(1, 0);
-  source.rewind();
-  while (rows < 4 * kFolds * kEquationBlock && source.next(chunk)) {
+  rows.source().rewind();
+  while (found < 4 * kFolds * kEquationBlock && rows.source().next(chunk)) {
     for (Index k = 0; k < chunk.steps(); ++k) {
-      if (in_episode++ >= washout) ++rows;
+      if (in_episode++ >= washout) ++found;
       if (chunk.end(k) != EpisodeEnd::none) in_episode = 0;
     }
   }
-  return rows;
+  return found;
 }
 
 }  // namespace
 
-double value_bytes(const ValueOptions& options, Index members, Index own, Index shared) {
-  if (options.method == Method::bellman_residual) {
-    return LeastSquares::bytes(members * own + shared);
-  }
-  if (!options.average_members) {
-    own *= members;
-    members = 1;
-  }
-  // Two moments of each fold and of their sum, and what it takes to solve one member's system.
-  const Index folds = options.solve.choose() ? kFolds : 1;
-  return matrix_bytes(static_cast<double>(2 * members * (folds + 1) + 6),
-                      static_cast<double>(own + shared));
-}
-
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               TrajectorySource& source, const RewardScale& rewards)
+                               const Rows& rows, const RewardScale& scale)
     : ValueEquations(
           reservoir, options,
-          std::clamp<Index>(rows_after_washout(source, options.washout_rows()) / (4 * kFolds), 1,
+          std::clamp<Index>(rows_after_washout(rows, options.washout_rows()) / (4 * kFolds), 1,
                             kEquationBlock),
-          rewards) {}
+          scale) {}
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               Index block, const RewardScale& rewards)
+                               Index block, const RewardScale& scale)
     : reservoir_(reservoir),
       options_(options),
-      scale_(rewards),
+      scale_(scale),
       block_(block),
       mapped_(reservoir.has_own_features()),
       states_(reservoir.units(), block_),
       nexts_(reservoir.units(), block_),
       features_(reservoir.features(), mapped_ ? block_ : 0),
       next_features_(reservoir.features(), mapped_ ? block_ : 0),
-      traces_(reservoir.features(), options.trace > 0.0 ? block_ : 0),
       rewards_(block_),
       root_weights_(block_),
-      trace_(VectorXd::Zero(reservoir.features())),
-      terminated_(static_cast<std::size_t>(block_)),
-      starts_(static_cast<std::size_t>(block_)) {
+      terminated_(static_cast<std::size_t>(block_)) {
   if (options_.method == Method::bellman_residual) {
     residuals_ = std::make_unique<LeastSquares>(reservoir.features());
   } else {
-    const bool averaged = options_.average_members;
-    const Index members = averaged ? reservoir.members() : 1;
-    own_ = averaged ? reservoir.member_units() : reservoir.features();
+    const Index members = reservoir.members();
+    own_ = reservoir.member_units();
     shared_ = reservoir.features() - members * own_;
     const Index folds = options_.solve.choose() ? kFolds : 1;
-    require_memory(value_bytes(options_, members, own_, shared_),
-                   fmt::format("LSTD over {} features", reservoir.features()));
+    // Two moments of each fold and of their sum, and what it takes to solve one member's system.
+    const auto size = static_cast<double>(own_ + shared_);
+    require_room(static_cast<double>(2 * members * (folds + 1) + 6) * size, size,
+                 fmt::format("LSTD over {} features", reservoir.features()));
     const TdMoments empty(own_ + shared_, options_.discount);
     parts_.resize(static_cast<std::size_t>(members));
     folds_.assign(static_cast<std::size_t>(members),
@@ -101,7 +85,6 @@ void ValueEquations::add(const ValueEquation& row) {
   rewards_[held_] = (row.reward - scale_.offset) / scale_.unit;
   root_weights_[held_] = std::sqrt(row.weight);
   terminated_[at] = row.terminated ? 1 : 0;
-  starts_[at] = row.starts_episode ? 1 : 0;
   ++rows_;
   ++held_;
   if (rows_ % block_ == 0) flush();
@@ -130,28 +113,18 @@ void ValueEquations::flush() {
   if (residuals_) {
     residuals_->add(features - options_.discount * next, rewards.transpose());
   } else {
-    const bool traced = options_.trace > 0.0;
-    if (traced) {
-      for (Index i = 0; i < held_; ++i) {
-        if (starts_[static_cast<std::size_t>(i)] != 0) trace_.setZero();
-        trace_ = options_.discount * options_.trace * trace_ + features.col(i);
-        traces_.col(i) = trace_;
-      }
-    }
-    const Ref<const MatrixXd> instruments = traced ? traces_.leftCols(held_) : features;
     const auto block = static_cast<std::size_t>((rows_ - 1) / block_);
     const auto add_member = [&](int i) {
       const auto member = static_cast<std::size_t>(i);
       TdMoments& fold = folds_[member][block % folds_[member].size()];
       if (folds_.size() == 1) {
-        fold.add(instruments, features, next, rewards);
+        fold.add(features, features, next, rewards);
         return;
       }
       Part& part = parts_[member];
       gather(features, member, part.features);
       gather(next, member, part.next);
-      if (traced) gather(instruments, member, part.traces);
-      fold.add(traced ? part.traces : part.features, part.features, part.next, rewards);
+      fold.add(part.features, part.features, part.next, rewards);
     };
     // Each of them goes on threads of its own, so it takes many for them to go side by side.
     const auto members = static_cast<int>(folds_.size());
@@ -167,7 +140,6 @@ void ValueEquations::flush() {
 void ValueEquations::restart() {
   flush();  // the products of all rows are kept
   rows_ = 0;
-  trace_.setZero();
   if (residuals_) residuals_ = std::make_unique<LeastSquares>(reservoir_.features());
   for (std::vector<TdMoments>& folds : folds_) {
     for (TdMoments& fold : folds) fold.restart();
@@ -205,7 +177,6 @@ void ValueEquations::solve(ValueFit& fit) {
   }
   if (options.choose() && folds_.front().size() == 1) {
     options = {.ridge = std::clamp(1e-3, ridge_path(options).front(), options.largest),
-               .solver = options.solver,
                .scale = RidgeScale::relative};
   }
   // The constant is one of the features that all share, or there is no other member.

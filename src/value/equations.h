@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,29 +19,23 @@ struct ValueEquation {
   double reward;
   Eigen::Ref<const Eigen::VectorXd> next;  ///< the state after it; counts for nothing if terminated
   bool terminated = false;
-  bool starts_episode = false;  ///< the first of its episode that counts: traces begin here
-  double weight = 1.0;          ///< how much it counts
+  double weight = 1.0;  ///< how much it counts
 };
 
 /// Parts of the data by which λ is cross-validated, if it is chosen; each has sums of its own.
 inline constexpr Eigen::Index kFolds = 5;
-
-/// The memory that the sums of a fit take, for members with `own` features each and `shared` ones
-/// that all have.
-double value_bytes(const ValueOptions& options, Eigen::Index members, Eigen::Index own,
-                   Eigen::Index shared);
 
 /// Gathers the equations Wᵀφ_k = r_k + γ Wᵀφ'_k of a trajectory, row by row, and solves them by the
 /// method of the options. What φ'_k is, the caller says: the state that followed, or the one
 /// another action would have led to.
 class ValueEquations {
  public:
-  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                 TrajectorySource& source, const RewardScale& rewards);
+  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options, const Rows& rows,
+                 const RewardScale& scale);
   /// With `block` rows at a time in one fold: neighbours, since they are nearly copies of each
   /// other.
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options, Eigen::Index block,
-                 const RewardScale& rewards);
+                 const RewardScale& scale);
   ~ValueEquations();
 
   /// Rows inside the washout are to be left out by the caller.
@@ -77,33 +70,23 @@ class ValueEquations {
   const bool mapped_;         // features are not the states themselves
   Eigen::MatrixXd states_, nexts_;
   Eigen::MatrixXd features_, next_features_;  // if they are mapped
-  Eigen::MatrixXd traces_;
   Eigen::VectorXd rewards_, root_weights_;
-  Eigen::VectorXd trace_;
-  std::vector<char> terminated_, starts_;
+  std::vector<char> terminated_;
   std::unique_ptr<LeastSquares> residuals_;  // bellman_residual
   // lstd: the folds of each member that is fitted by itself, over its own and the shared features
   std::vector<std::vector<TdMoments>> folds_;
   Eigen::Index own_ = 0, shared_ = 0;
   struct Part {
-    Eigen::MatrixXd features, next, traces;
+    Eigen::MatrixXd features, next;
   };
   std::vector<Part> parts_;  // the rows of each member, of one block, if there are several
 };
 
-/// What a caller may want of the pass over the data that a fit makes anyway.
-struct AlongTheFit {
-  /// If any: is given every block and how many of its rows are within the washout.
-  std::function<void(const StateBlock&, Eigen::Index)> visit = {};
-  /// If any: set to the sums of all rows if the fit has made just those, as LSTD of one member
-  /// without traces does; otherwise left as it is.
-  std::optional<TdMoments>* sums = nullptr;
-};
-
 /// fit_value without what is said of its values: neither the residual, if the method is LSTD, nor
-/// the range.
-ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
-                     TrajectorySource& source, const ValueOptions& options,
-                     const RewardScale& rewards, const AlongTheFit& along = {});
+/// the range. `moments`, if given, is set to the sums of all rows if the fit has made just those,
+/// as LSTD of one member does; otherwise left as it is.
+ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
+                     const ValueOptions& options, const RewardScale& scale,
+                     std::optional<TdMoments>* moments = nullptr);
 
 }  // namespace waggle

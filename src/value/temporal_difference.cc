@@ -8,7 +8,6 @@
 #include <waggle/temporal_difference.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "linalg/dense.h"
@@ -23,8 +22,8 @@ using Eigen::VectorXd;
 TdMoments::TdMoments(Index features, double discount) : discount_(discount) {
   require(features >= 1, "features = {}: must be at least 1", features);
   require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
-  require_memory(matrix_bytes(2.0, static_cast<double>(features)),
-                 fmt::format("LSTD over {} features", features));
+  require_room(2.0 * static_cast<double>(features), static_cast<double>(features),
+               fmt::format("LSTD over {} features", features));
   system_.setZero(features, features);
   gram_.setZero(features, features);
   target_.setZero(features);
@@ -122,31 +121,18 @@ Member gather(const std::vector<TdMoments>& folds, const RidgeOptions& options, 
   return {&folds, std::move(whole), std::move(scale), unit};
 }
 
-/// A unit, a power of two, in which the targets of all members can be squared.
-double target_unit(const std::vector<Member>& members) {
-  double largest = 0.0;
-  for (const Member& member : members) {
-    for (const TdMoments& fold : *member.folds) {
-      largest = std::max(largest, fold.target().cwiseAbs().maxCoeff());
-    }
-  }
-  return power_of_two(largest);
-}
-
 /// Adds to each λ of the path its cross-validated projected Bellman error, the sum over folds of
-/// (b − G W)ᵀ S⁻¹ (b − G W) on the fold left out, b in units of `unit`.
-void cross_validate(const Member& member, double unit, std::vector<RidgeCandidate>& path) {
+/// (b − G W)ᵀ S⁻¹ (b − G W) on the fold left out.
+void cross_validate(const Member& member, std::vector<RidgeCandidate>& path) {
   MatrixXd gram = member.scale.asDiagonal() * member.whole.gram() * member.scale.asDiagonal();
   gram.diagonal().array() += 1e-6 * member.unit;
   const Eigen::LLT<MatrixXd> metric(gram);
-  Problem whole = scaled(member.whole, member.scale);
-  whole.target /= unit;
+  const Problem whole = scaled(member.whole, member.scale);
   const auto folds = static_cast<int>(member.folds->size());
   std::vector<VectorXd> errors(member.folds->size());
   parallel_for(folds, 0, [&](int i) {
     const auto at = static_cast<std::size_t>(i);
-    Problem fold = scaled((*member.folds)[at], member.scale);
-    fold.target /= unit;
+    const Problem fold = scaled((*member.folds)[at], member.scale);
     const linalg::ShiftedSolver solver(whole.system - fold.system, whole.target - fold.target);
     errors[at].resize(static_cast<Index>(path.size()));
     for (std::size_t k = 0; k < path.size(); ++k) {
@@ -167,17 +153,12 @@ void cross_validate(const Member& member, double unit, std::vector<RidgeCandidat
 /// The λ of the path that does best for all members together; the path goes to `fit`.
 double choose_ridge(const std::vector<Member>& members, const RidgeOptions& options,
                     FitDiagnostics& fit) {
-  const double unit = target_unit(members);
   for (const double value : ridge_path(options)) fit.ridge_path.push_back({value, 0.0});
-  for (const Member& member : members) cross_validate(member, unit, fit.ridge_path);
+  for (const Member& member : members) cross_validate(member, fit.ridge_path);
   const auto best =
       std::min_element(fit.ridge_path.begin(), fit.ridge_path.end(),
                        [](const auto& a, const auto& b) { return a.error < b.error; });
-  const double chosen = best->ridge;
-  for (RidgeCandidate& candidate : fit.ridge_path) {
-    candidate.error = std::min(candidate.error * unit * unit, std::numeric_limits<double>::max());
-  }
-  return chosen;
+  return best->ridge;
 }
 
 /// Solves each of the members, whose last `shared` features are the same in all, and averages.
@@ -226,10 +207,7 @@ TdFit solve_members(const std::vector<Member>& members, const RidgeOptions& opti
 
 TdFit solve_td(const std::vector<TdMoments>& folds, const RidgeOptions& options,
                Index unpenalised) {
-  options.validate();
-  std::vector<Member> one;
-  one.push_back(gather(folds, options, unpenalised));
-  return solve_members(one, options, 0);
+  return solve_td_ensemble({folds}, options, 0, unpenalised);
 }
 
 TdFit solve_td_ensemble(const std::vector<std::vector<TdMoments>>& members,

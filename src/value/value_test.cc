@@ -194,32 +194,6 @@ TEST(Lstd, ARidgeThatNothingCanBeChosenByIsModerate) {
   EXPECT_NEAR(fit.diagnostics.relative_ridge, 1e-3, 1e-12);
 }
 
-TEST(Lstd, TracesSolveTheirOwnEquation) {
-  RandomNumbers numbers;
-  const Trajectory trajectory = terminated_once(numbers, 700, 399);
-  const InputLayout layout{.reward = false, .observation_size = 1};
-  const EchoStateNetwork reservoir(plain_reservoir(12, 2), 2);
-  const double gamma = 0.8, trace = 0.6;
-  const ValueFit fit =
-      fit_value(reservoir, layout, trajectory,
-                {.discount = gamma, .method = Method::lstd, .solve = {1e-3}, .trace = trace});
-  VectorXd x = VectorXd::Zero(12), next(12), e = VectorXd::Zero(12);
-  VectorXd left = 1e-3 * fit.weights;
-  for (int k = 0; k < 700; ++k) {
-    if (k == 400) {
-      x.setZero();
-      e.setZero();
-    }
-    reservoir.step(x, Eigen::Vector2d(trajectory.actions()(0, k), trajectory.observations()(0, k)),
-                   next);
-    e = gamma * trace * e + x;
-    const double after = k == 399 ? 0.0 : fit.weights.dot(next);
-    left += e * (fit.weights.dot(x) - gamma * after - trajectory.rewards()[k]);
-    x.swap(next);
-  }
-  EXPECT_LT(left.norm(), 1e-9);
-}
-
 /// One member of an ensemble, with the linear units that all share, as a network of its own.
 EchoStateNetwork member_of(const EchoStateNetwork& ensemble, Index member) {
   NetworkWeights weights = ensemble.weights();
@@ -244,26 +218,23 @@ TEST(Lstd, AnEnsembleIsTheAverageOfItsMembersFittedByThemselves) {
   ReservoirOptions drawn = plain_reservoir(n, 2);
   drawn.direct_inputs = true;
   const EchoStateNetwork ensemble(drawn, 2, 3);
-  for (const double trace : {0.0, 0.6}) {
-    ValueOptions options{.discount = 0.8, .trace = trace, .washout = 5};
-    const double chosen =
-        fit_value(ensemble, layout, trajectory, options).diagnostics.relative_ridge;
-    options.solve = {.ridge = chosen, .scale = RidgeScale::relative};
-    VectorXd expected = VectorXd::Zero(ensemble.features());
-    for (Index member = 0; member < 3; ++member) {
-      const VectorXd w =
-          fit_value(member_of(ensemble, member), layout, trajectory, options).weights / 3.0;
-      expected.segment(member * n, n) = w.head(n);
-      expected.tail(linear) += w.tail(linear);
-    }
-    for (const bool choose : {false, true}) {
-      for (const Index rows : {4096, 97, 1}) {  // however the log comes
-        if (choose) options.solve = {};
-        TrajectoryChunks chunks(trajectory, rows);
-        const ValueFit fit = fit_value(ensemble, layout, chunks, options);
-        EXPECT_EQ(fit.diagnostics.samples, 690);
-        EXPECT_LT((fit.weights - expected).norm(), 1e-10 * expected.norm()) << trace << rows;
-      }
+  ValueOptions options{.discount = 0.8, .washout = 5};
+  const double chosen = fit_value(ensemble, layout, trajectory, options).diagnostics.relative_ridge;
+  options.solve = {.ridge = chosen, .scale = RidgeScale::relative};
+  VectorXd expected = VectorXd::Zero(ensemble.features());
+  for (Index member = 0; member < 3; ++member) {
+    const VectorXd w =
+        fit_value(member_of(ensemble, member), layout, trajectory, options).weights / 3.0;
+    expected.segment(member * n, n) = w.head(n);
+    expected.tail(linear) += w.tail(linear);
+  }
+  for (const bool choose : {false, true}) {
+    for (const Index rows : {4096, 97, 1}) {  // however the log comes
+      if (choose) options.solve = {};
+      TrajectoryChunks chunks(trajectory, rows);
+      const ValueFit fit = fit_value(ensemble, layout, chunks, options);
+      EXPECT_EQ(fit.diagnostics.samples, 690);
+      EXPECT_LT((fit.weights - expected).norm(), 1e-10 * expected.norm()) << rows;
     }
   }
 }
@@ -322,8 +293,6 @@ TEST(Value, BadInputIsNamed) {
   }
   expect_error([&] { fit({.solve = {.ridge = -1e-9}}); }, "ridge = -1e-09");
   expect_error([&] { fit({.washout = -1}); }, "washout = -1");
-  expect_error([&] { fit({.trace = 1.5}); }, "trace = 1.5");
-  expect_error([&] { fit({.method = Method::bellman_residual, .trace = 0.5}); }, "only LSTD");
   expect_error([&] { fit({.washout = 1}); }, "washout = 1", "none of the 1 rows");
   const InputLayout other{.reward = true, .observation_size = 1};
   expect_error([&] { fit_value(reservoir, other, trajectory, {}); }, "2 input channels", "3");
@@ -433,14 +402,14 @@ TEST_P(EveryUnitOfReward, GivesTheSameValueInThatUnit) {
   };
   const ValueFit plain = fit(log);
   EXPECT_GT(plain.diagnostics.residual, 0.0);
-  for (const double unit : {0x1p-600, 0x1p-20, 0x1p30, 0x1p300}) {
+  for (const double unit : {0x1p-90, 0x1p-20, 0x1p30, 0x1p90}) {
     const ValueFit scaled = fit(in_units_of(unit));
     EXPECT_EQ(scaled.weights, unit * plain.weights) << unit;
     EXPECT_EQ(scaled.diagnostics.residual, unit * plain.diagnostics.residual) << unit;
     EXPECT_EQ(scaled.diagnostics.relative_ridge, plain.diagnostics.relative_ridge) << unit;
     EXPECT_EQ(scaled.diagnostics.rank, plain.diagnostics.rank) << unit;
   }
-  for (const double unit : {1e-170, 1e90}) {
+  for (const double unit : {1e-27, 1e27}) {
     const ValueFit scaled = fit(in_units_of(unit));
     EXPECT_LT((scaled.weights / unit - plain.weights).norm(), 1e-6 * plain.weights.norm()) << unit;
     EXPECT_NEAR(scaled.diagnostics.residual / unit, plain.diagnostics.residual, 1e-9) << unit;

@@ -19,10 +19,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Index washed_out(const StateBlock& block, Index washout) {
-  return std::clamp<Index>(washout - block.first_in_episode, 0, block.steps());
-}
-
 void require_rows(Index rows, Index washout, Index of) {
   require(rows >= 1, "washout = {}: leaves none of the {} rows to fit", washout, of);
 }
@@ -38,24 +34,24 @@ ValuesAlong::ValuesAlong(const ReservoirSystem& reservoir, const Ref<const Vecto
           weights.size(), reservoir.features());
 }
 
-void ValuesAlong::add(const Ref<const MatrixXd>& states, const Ref<const VectorXd>& rewards,
-                      bool terminated, Index skipped) {
+void ValuesAlong::add(const StateBlock& block, Index washout) {
   if (mapped_) {
-    features_.resize(reservoir_.features(), states.cols());
-    reservoir_.map_features(states, features_);
+    features_.resize(reservoir_.features(), block.states.cols());
+    reservoir_.map_features(block.states, features_);
   }
   const VectorXd values = mapped_ ? VectorXd(features_.transpose() * weights_)
-                                  : VectorXd(states.transpose() * weights_);
-  for (Index i = skipped; i < rewards.size(); ++i) {
-    const double next = terminated && i + 1 == rewards.size() ? 0.0 : values[i + 1];
-    errors_.add(rewards[i] + discount_ * next - values[i]);
+                                  : VectorXd(block.states.transpose() * weights_);
+  for (Index i = block.washed_out(washout); i < block.steps(); ++i) {
+    const double next = block.terminated(i) ? 0.0 : values[i + 1];
+    const double error = block.reward(i) + discount_ * next - values[i];
+    squares_ += error * error;
+    ++rows_;
     take(values[i]);
   }
 }
 
-void ValuesAlong::add(const StateBlock& block, Index washout) {
-  add(block.states, block.chunk.rewards().segment(block.row, block.steps()),
-      block.terminated(block.steps() - 1), washed_out(block, washout));
+double ValuesAlong::bellman_error() const {
+  return rows_ > 0 ? std::sqrt(squares_ / static_cast<double>(rows_)) : 0.0;
 }
 
 void ValuesAlong::take(double value) {

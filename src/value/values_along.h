@@ -5,12 +5,7 @@
 #include <waggle/states.h>
 #include <waggle/value.h>
 
-#include "core/magnitude.h"
-
 namespace waggle {
-
-/// Rows of a block that are still inside the washout.
-Eigen::Index washed_out(const StateBlock& block, Eigen::Index washout);
 
 /// Throws Error if there are none. `of` is how many there are with those of the washout.
 void require_rows(Eigen::Index rows, Eigen::Index washout, Eigen::Index of);
@@ -22,15 +17,11 @@ class ValuesAlong {
   ValuesAlong(const ReservoirSystem& reservoir, const Eigen::Ref<const Eigen::VectorXd>& weights,
               double discount);
 
-  /// Rows x_0 … x_m in a column each, of which the first `skipped` do not count, and their m
-  /// rewards; if it is terminated, nothing follows the last.
-  void add(const Eigen::Ref<const Eigen::MatrixXd>& states,
-           const Eigen::Ref<const Eigen::VectorXd>& rewards, bool terminated, Eigen::Index skipped);
   void add(const StateBlock& block, Eigen::Index washout);
 
-  Eigen::Index rows() const { return errors_.count(); }
+  Eigen::Index rows() const { return rows_; }
   /// The root mean square of r_k + γ Wᵀφ(x_{k+1}) − Wᵀφ(x_k).
-  double bellman_error() const { return errors_.value(); }
+  double bellman_error() const;
   ValueRange range() const { return range_; }
 
  private:
@@ -41,7 +32,8 @@ class ValuesAlong {
   const Eigen::VectorXd weights_;
   const double discount_;
   Eigen::MatrixXd features_;
-  RootMeanSquare errors_;
+  Eigen::Index rows_ = 0;
+  double squares_ = 0.0;  // of the errors
   ValueRange range_;
 };
 
