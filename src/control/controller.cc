@@ -54,13 +54,6 @@ void Controller::validate() const {
             own.reward ? "the reward" : "no reward", own.action_channels(),
             layout.reward ? "the reward" : "no reward", layout.action_channels());
   }
-  require(pessimism.factor >= 0.0 && std::isfinite(pessimism.factor),
-          "pessimism = {}: must be finite and not negative", pessimism.factor);
-  require(
-      pessimism.deviations.size() == 0 || (pessimism.deviations.rows() == reservoir->features() &&
-                                           pessimism.deviations.allFinite()),
-      "controller: the {} rows of deviations must be finite and one for each of the {} features",
-      pessimism.deviations.rows(), reservoir->features());
   require(weights.size() == 0 || (weights.size() == reservoir->features() && weights.allFinite()),
           "controller: the {} weights must be finite and one for each of the {} features",
           weights.size(), reservoir->features());

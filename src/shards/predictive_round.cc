@@ -260,7 +260,6 @@ void fill_predictive(const ShardPlan& plan, const ShardFit& fit, Model& model) {
   model.improvement = Improvement{fit.searches, fit.end};
   model.predictions = fit.predictions;
   name_predictions(plan.environment, *model.predictions);
-  model.controller.pessimism = pessimism_of(model, plan.fit.pessimism);
   if (!model.predictions->any()) {
     model.warnings.emplace_back(
         "nothing of the future is predicted better than by its mean: the controller may be "

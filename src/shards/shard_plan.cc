@@ -97,7 +97,6 @@ void require_summable(const LogOptions& reading, const FitOptions& fit, const Sh
     require(fit.value.method == Method::lstd,
             "value.method = bellman_residual: parts are added up for lstd alone");
     require(!fit.reweight, "reweight: is not for parts; leave it out");
-    require(fit.pessimism == 0.0, "pessimism = {}: is not for parts; leave it out", fit.pessimism);
     require(fit.value.trace == 0.0 || !cuts.continued,
             "trace = {}: traces do not go on from part to part; cut parts where episodes end",
             fit.value.trace);

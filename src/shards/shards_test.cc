@@ -314,7 +314,6 @@ TEST(Shards, WhatIsNoSumIsRefusedByName) {
   refused([](FitOptions& fit, LogOptions&) { fit.value.method = Method::bellman_residual; },
           "bellman_residual");
   refused([](FitOptions& fit, LogOptions&) { fit.reweight = true; }, "reweight");
-  refused([](FitOptions& fit, LogOptions&) { fit.pessimism = 1.0; }, "pessimism");
   refused([](FitOptions&, LogOptions& reading) { reading.time = "t"; }, "time");
   refused([](FitOptions&, LogOptions& reading) { reading.missing = LogOptions::Missing::hold; },
           "missing = hold");
