@@ -285,7 +285,6 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<OnlineExploration>("OnlineExploration");
   expect_described<CollectExploration>("CollectExploration");
   expect_described<FinalExploration>("FinalExploration");
-  expect_described<OptimismOptions>("OptimismOptions");
   expect_described<ExecutionOptions>("ExecutionOptions");
   expect_described<PolicyIterationOptions>("PolicyIterationOptions");
   expect_described<StepSizes>("StepSizes");

@@ -273,12 +273,6 @@ std::string learnt_table(const Model& model) {
   if (model.controller.limits.any()) {
     text += table_line("an action", limits_text(model.controller.limits));
   }
-  if (model.controller.pessimism.any()) {
-    text +=
-        table_line("pessimism β", fmt::format("{}: an action counts for as many standard errors "
-                                              "less than it is worth",
-                                              model.controller.pessimism.factor));
-  }
   const double discount = model.options.value.discount;
   const std::string steps = fmt::format("{:.3g}", 1.0 / (1.0 - discount));
   text += table_line("discount γ", fmt::format("{}: looks about {} step{} ahead", discount, steps,

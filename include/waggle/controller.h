@@ -59,16 +59,6 @@ void describe(Visitor& v, GreedyOptions& o) {
     "judge an action by the mean over so much of the bounds around it; none: what suits the value");
 }
 
-/// What keeps decisions from going where little was seen: an action counts for β standard errors
-/// less than it is worth. The standard error is ‖Lᵀφ‖ with LLᵀ = Cov(W), and D = L. Of many
-/// features ‖Dᵀφ‖ says as much to within 1/√(2k) with D = L G/√k for k random directions G.
-struct Pessimism {
-  double factor = 0.0;              ///< β ≥ 0
-  Eigen::MatrixXd deviations = {};  ///< D, a row for each feature; empty: nothing is held back
-
-  bool any() const { return factor > 0.0 && deviations.size() > 0; }
-};
-
 /// What decides: a memory, what of every step it takes in, the actions it may choose from, what
 /// they are worth and how the best is looked for. Everything that acts, judges, improves, saves or
 /// exports takes one.
@@ -86,7 +76,6 @@ struct Controller {
   Eigen::VectorXd weights = {};                      ///< W, one for each feature; empty: all 0
   GreedyOptions greedy = {};
   ActuatorLimits limits = {};  ///< of what carries the actions out
-  Pessimism pessimism = {};
 
   /// The reservoir as an echo state network, or null if it is another system.
   const EchoStateNetwork* network() const {

@@ -48,13 +48,12 @@ void describe(Visitor& v, ExportOptions& o) {
 /// A controller in C99, without dependencies (but math.h, for tanh units, normal candidates and
 /// novelty), without allocation and without writable data of its own.
 struct ExportedC {
-  std::string name;                  ///< NAME, which every name in it begins with
-  std::string header;                ///< NAME.h
-  std::string source;                ///< NAME.c, which includes it
-  Eigen::Index flash_bytes = 0;      ///< of constants; code comes on top
-  Eigen::Index held_back_bytes = 0;  ///< of these, what a pessimistic controller is held back by
-  Eigen::Index ram_bytes = 0;        ///< of one NAME_state
-  Eigen::Index multiply_adds = 0;    ///< at most, in a step
+  std::string name;                ///< NAME, which every name in it begins with
+  std::string header;              ///< NAME.h
+  std::string source;              ///< NAME.c, which includes it
+  Eigen::Index flash_bytes = 0;    ///< of constants; code comes on top
+  Eigen::Index ram_bytes = 0;      ///< of one NAME_state
+  Eigen::Index multiply_adds = 0;  ///< at most, in a step
 };
 
 /// Writes the model's greedy policy as C:

@@ -51,9 +51,6 @@ struct FitOptions {
   /// Find out how sure the value is and what is usual: one more pass through the experience and n²
   /// numbers more.
   bool confidence = true;
-  /// β ≥ 0: act, and iterate, on the value less β of its standard errors (Pessimism), so as not to
-  /// go where the experience has not been; needs `confidence`.
-  double pessimism = 0.0;
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -69,7 +66,6 @@ void describe(Visitor& v, FitOptions& o) {
   v("action_limit", o.action_limit, "bound of unbounded actions; none: taken from the experience");
   v("members", o.members, "independent networks whose values are averaged");
   v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
-  v("pessimism", o.pessimism, "standard errors that an action counts for less than its value");
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is fitted");
   v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");
@@ -119,9 +115,6 @@ struct CollectOptions {
   /// If given, exploration moves to this in a straight line, reached in the last exploring round.
   std::optional<FinalExploration> final_exploration = std::nullopt;
   int greedy_rounds = 0;  ///< the last rounds that do not explore at all: they see what it will do
-  /// If > 0, act on linUCB's optimistic value instead of exploring at random: the bonus β, in units
-  /// of how far apart the rewards are, as a power of two.
-  double optimism = 0.0;
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -135,7 +128,6 @@ void describe(Visitor& v, CollectOptions& o) {
   v("growth", o.growth, "learn again when the rows have grown by this share, if they do");
   v("first_steps", o.first_steps, "of the initial policy, where rounds grow");
   v("final_sweeps", o.final_sweeps, "of policy iteration after the last round, if more");
-  v("optimism", o.optimism, "credit for little seen actions, instead of straying at random");
   v("exploration", o.exploration, "how far from the best action to stray, from round 2 on");
   v("final_exploration", o.final_exploration, "and in the last round that strays, if it changes");
   v("greedy_rounds", o.greedy_rounds, "the last rounds, which do not stray at all");

@@ -17,7 +17,6 @@ enum class Purpose : std::uint32_t {
   series = 5,
   probe = 6,
   features = 7,
-  pessimism = 8,
   user = 1000,  ///< user + i for anything outside the library
 };
 

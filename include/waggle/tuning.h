@@ -63,7 +63,7 @@ void describe(Visitor& v, TuneOptions& o) {
 }
 
 /// What is searched: `predictive` (states, or a value on the memory itself), `units`, `smoothing`,
-/// `operator_norm`, `slowest_leak`, `bias_scaling`, `ridge` and `pessimism`.
+/// `operator_norm`, `slowest_leak`, `bias_scaling` and `ridge`.
 const std::vector<std::string>& tunable_settings();
 
 /// One of the settings that were tried.
@@ -96,10 +96,8 @@ struct TuneResult {
 
 /// Chooses settings for a log; `options` are where it starts from, and what it keeps if nothing is
 /// better by more than the margin. Where they lead to what the log hardly has (a stretch above 16)
-/// or are worse than what was logged for sure, other settings cannot be told apart either: then it
-/// is pessimism that is chosen, of 4, 16, 64 and 256: the most, which does as was logged, nearly;
-/// or less of it, if that stays within the log (a stretch of 1.5 at most) and the 90 % interval of
-/// how much better it is than the most is above 0.
+/// or are worse than what was logged for sure, other settings cannot be told apart either, and the
+/// given ones stay, with a reason that says so.
 ///
 /// To save time a setting is tried with one network, and one fit of predictive states; what is
 /// returned has as many as were given. Reads 10,000 rows at most, the first. Of a log too short for

@@ -67,13 +67,6 @@ ActionSearch::ActionSearch(Controller controller)
     candidates_.setZero(channels, controller_.candidates());
   }
   values_.setZero(candidates_.cols());
-  if (controller_.pessimism.any()) {
-    others_.setZero(channels, 1 + (space().is_discrete() ? channels : kOthers));
-    other_states_.setZero(reservoir().units(), others_.cols());
-    other_features_.setZero(reservoir().features(), others_.cols());
-    other_deviations_.setZero(controller_.pessimism.deviations.cols(), others_.cols());
-    other_worths_.setZero(2, others_.cols());
-  }
   if (weights().size() == 0) controller_.weights.setZero(reservoir().features());
   value_->set_weights(weights());
 }
@@ -198,57 +191,6 @@ double ActionSearch::sweep_coordinates(double value) {
   return value;
 }
 
-/// Replaces best_ by the action whose value less β standard errors is greatest: that one, or one of
-/// others over the whole reach. Returns its value.
-double ActionSearch::hold_back(Draws& draws) {
-  const Index others = others_.cols() - 1;
-  const bool one_bounded = !space().is_discrete() && best_.size() == 1 && space().is_bounded();
-  others_.col(0) = best_;
-  if (space().is_discrete()) {
-    others_.rightCols(others).setIdentity();
-  } else if (one_bounded) {
-    const double width = reach_.upper[0] - reach_.lower[0];
-    for (Index j = 0; j < others; ++j) {
-      const double share = static_cast<double>(j) / static_cast<double>(others - 1);
-      others_(0, 1 + j) = std::min(reach_.lower[0] + width * share, reach_.upper[0]);
-    }
-  } else {
-    for (Index j = 0; j < others; ++j) draw(draws, others_.col(1 + j));
-  }
-  consider(others_.cols());
-  Index best = 0;
-  const double highest = other_worths_.row(1).maxCoeff(&best);
-  const auto settle_for = [&](Index j) {
-    best_ = others_.col(j);
-    return other_worths_(0, j);
-  };
-  const bool between = one_bounded && best > 1 && best < others;
-  if (!between) return settle_for(best);
-  // The quantities tried are far apart: the top of a parabola through the best and its neighbours.
-  const double below = other_worths_(1, best - 1), above = other_worths_(1, best + 1);
-  const double bend = below - 2.0 * highest + above;
-  if (!(bend < 0.0)) return settle_for(best);
-  const double spacing = others_(0, best + 1) - others_(0, best);
-  others_(0, 0) = others_(0, best) + 0.5 * spacing * (below - above) / bend;
-  consider(1);
-  return settle_for(other_worths_(1, 0) > highest ? 0 : best);
-}
-
-/// Of the first `count` of others_, the values and the values less β standard errors: the two rows
-/// of other_worths_.
-void ActionSearch::consider(Index count) {
-  for (Index j = 0; j < count; ++j) value_->step(others_.col(j), other_states_.col(j));
-  reservoir().map_features(other_states_.leftCols(count), other_features_.leftCols(count));
-  other_deviations_.leftCols(count).noalias() =
-      controller_.pessimism.deviations.transpose() * other_features_.leftCols(count);
-  for (Index j = 0; j < count; ++j) {
-    const double worth = weights().dot(other_features_.col(j));
-    other_worths_(0, j) = worth;
-    other_worths_(1, j) =
-        worth - controller_.pessimism.factor * other_deviations_.col(j).norm();
-  }
-}
-
 double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
   double value = -std::numeric_limits<double>::infinity();
   if (reach_.kept) {
@@ -261,7 +203,6 @@ double ActionSearch::maximise(Draws& draws, Ref<VectorXd> action) {
     value = best_candidate(draws);
     if (exact_) value = sweep_coordinates(value);
   }
-  if (controller_.pessimism.any() && !reach_.kept) value = hold_back(draws);
   require(is_usable(value),
           "the reservoir's state overflows: it amplifies what it remembers, and needs a smaller "
           "operator_norm or spectral_radius");

@@ -12,7 +12,6 @@
 namespace waggle {
 
 constexpr int kCoordinateRounds = 3;  ///< sweeps over all coordinates of a vector action
-constexpr Eigen::Index kOthers = 24;  ///< actions that a pessimist considers beside the best
 
 /// Throws Error if an entry of the percept that is read is not finite, since it would live on in
 /// the state and make every later action arbitrary, or if the observation has another size.
@@ -100,8 +99,6 @@ class ActionSearch {
   void draw_between(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper, bool normal,
                     Draws& draws, Eigen::Ref<Eigen::VectorXd> action) const;
   double best_candidate(Draws& draws);
-  double hold_back(Draws& draws);
-  void consider(Eigen::Index count);
   double sweep_coordinates(double value);
 
   Controller controller_;
@@ -115,11 +112,6 @@ class ActionSearch {
   Eigen::MatrixXd candidates_;  // action channels × candidates
   Eigen::VectorXd values_;      // one for each candidate
   Eigen::VectorXd best_;        // channels of the best action found
-
-  // Of a pessimistic controller: actions in place of the best, what they lead to, and how little is
-  // known of that. A column each.
-  Eigen::MatrixXd others_, other_states_, other_features_, other_deviations_;
-  Eigen::MatrixXd other_worths_;  // the value, and that held back, of each
 };
 
 }  // namespace waggle

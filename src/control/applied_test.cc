@@ -316,29 +316,5 @@ TEST(Applied, AGroupThatGoesOnCanBeTold) {
   }
 }
 
-TEST(Applied, OptimismMeetsTheFeaturesThatCame) {
-  const InputLayout layout{.reward = false, .choices = 3};
-  const auto network = std::make_shared<EchoStateNetwork>(
-      MatrixXd::Zero(3, 3), MatrixXd::Identity(3, 3), VectorXd::Zero(3));
-  MatrixXd seen = MatrixXd::Identity(3, 3);
-  OptimisticPolicy policy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
-                          seen.inverse());
-  VectorXd action(1);
-  Draws draws = draws_at(0);
-  expect_error([&] { policy.applied(action); }, "episode");
-  for (int k = 0; k < 60; ++k) {
-    policy.act({}, draws, action);
-    if (k % 2 == 0) {
-      policy.applied(VectorXd::Constant(1, 0.0));
-      action[0] = std::fmod(action[0] + 1.0, 3.0);
-      policy.applied(action);
-    }
-    const auto choice = static_cast<Index>(action[0]);
-    EXPECT_EQ(policy.state(), VectorXd(MatrixXd::Identity(3, 3).col(choice)));
-    seen(choice, choice) += 1.0;
-  }
-  EXPECT_LT((policy.covariance() - seen.inverse()).norm(), 1e-13);
-}
-
 }  // namespace
 }  // namespace waggle

@@ -45,13 +45,6 @@ void Controller::validate() const {
           "{} with {}",
           layout.action_size, layout.choices, actions.size(), actions.choices);
   reservoir->require_layout(layout);
-  require(pessimism.factor >= 0.0 && std::isfinite(pessimism.factor),
-          "pessimism = {}: must be finite and not negative", pessimism.factor);
-  require(
-      pessimism.deviations.size() == 0 || (pessimism.deviations.rows() == reservoir->features() &&
-                                           pessimism.deviations.allFinite()),
-      "controller: the {} rows of deviations must be finite and one for each of the {} features",
-      pessimism.deviations.rows(), reservoir->features());
   require(weights.size() == 0 || (weights.size() == reservoir->features() && weights.allFinite()),
           "controller: the {} weights must be finite and one for each of the {} features",
           weights.size(), reservoir->features());

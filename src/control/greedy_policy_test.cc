@@ -282,39 +282,6 @@ TEST(GreedyPolicy, ExplorationIsHeldForAShareOfTheStepsAndEndsWithItsEpisode) {
   }
 }
 
-TEST(OptimisticPolicy, PrefersWhatItHasNotSeenAndUpdatesItsCovarianceExactly) {
-  const InputLayout layout{.reward = false, .choices = 3};
-  const auto network = std::make_shared<EchoStateNetwork>(
-      MatrixXd::Zero(3, 3), MatrixXd::Identity(3, 3), VectorXd::Zero(3));
-  // Features are the choice itself. Choice 0 has been seen often, choice 2 least.
-  MatrixXd seen = VectorXd::Map((const double[]){100.0, 10.0, 1.0}, 3).asDiagonal();
-  OptimisticPolicy policy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
-                          seen.inverse(), {.bonus = 1.0});
-  VectorXd action(1);
-  Draws draws = Random(0).at(Purpose::policy);
-  std::vector<int> counts(3);
-  for (int k = 0; k < 120; ++k) {
-    policy.act({}, draws, action);
-    const auto choice = static_cast<Index>(action[0]);
-    if (k == 0) EXPECT_EQ(choice, 2);
-    ++counts[static_cast<std::size_t>(choice)];
-    seen(choice, choice) += 1.0;
-  }
-  EXPECT_LT((policy.covariance() - seen.inverse()).norm(), 1e-12);
-  EXPECT_LT(counts[0], counts[1]);
-  EXPECT_LT(counts[1], counts[2]);
-  OptimisticPolicy sure({network, layout, ActionSpace::discrete(3), Eigen::Vector3d(0, 1, 0)},
-                        seen.inverse(), {.bonus = 0.0});
-  sure.act({}, draws, action);
-  EXPECT_EQ(action[0], 1.0);
-  expect_error(
-      [&] {
-        OptimisticPolicy({network, layout, ActionSpace::discrete(3), VectorXd::Zero(3)},
-                         MatrixXd::Zero(2, 2));
-      },
-      "2 × 2");
-}
-
 TEST(GreedyPolicy, EqualChoicesGoToTheFirst) {
   const auto network = std::make_shared<EchoStateNetwork>(plain_reservoir(5), 4);
   GreedyPolicy policy({network,

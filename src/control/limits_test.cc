@@ -266,7 +266,6 @@ TEST(Limits, NoStepOfARunBreaksThem) {
   const Eigen::Vector2d change(0.05, 0.2);
   const ActuatorLimits limits{.max_change = {0.05, 0.2}, .hold = 3};
   const Controller controller = tanks_controller(limits);
-  const MatrixXd covariance = MatrixXd::Identity(20, 20);
   Tanks tanks({.episode_steps = 50});
   const auto run = [&](Policy& policy) {
     Simulation simulation(tanks, 1);
@@ -298,8 +297,6 @@ TEST(Limits, NoStepOfARunBreaksThem) {
       ASSERT_EQ(group.explored(0), alone.explored()) << k;
     }
   }
-  OptimisticPolicy optimistic(controller, covariance, {.bonus = 2.0, .candidates = 5});
-  expect_kept(run(optimistic), change, 3, 100);
   HeldUniformPolicy wild(tanks.spec().actions);
   LimitedPolicy tamed(wild, limits, tanks.spec().actions);
   expect_kept(run(tamed), change, 3, 50);
@@ -366,26 +363,19 @@ TEST(Limits, ChoicesAreKept) {
   const ActionSpace choices = ActionSpace::discrete(4);
   const Controller controller = with_limits(network_controller(choices, {}), {.hold = 3});
   GreedyPolicy greedy(controller, {.epsilon = 0.3});
-  const Index n = controller.reservoir->features();
-  OptimisticPolicy optimistic(controller, MatrixXd::Identity(n, n), {.bonus = 0.5});
-  VectorXd action(1), last(1), bold(1), last_bold(1);
-  int moves = 0, bold_moves = 0;
+  VectorXd action(1), last(1);
+  int moves = 0;
   for (Index k = 0; k < 90; ++k) {
-    Draws draws = draws_at(k), same = draws_at(k);
+    Draws draws = draws_at(k);
     greedy.act(percept_at(k), draws, action);
-    optimistic.act(percept_at(k), same, bold);
     if (k % 3 != 0) {
       ASSERT_EQ(action, last) << k;
-      ASSERT_EQ(bold, last_bold) << k;
     } else if (k > 0) {
       moves += action != last ? 1 : 0;
-      bold_moves += bold != last_bold ? 1 : 0;
     }
     last = action;
-    last_bold = bold;
   }
   EXPECT_GE(moves, 5);
-  EXPECT_GE(bold_moves, 1);
   // What was applied is kept, in the middle of the time too.
   greedy.begin_episode();
   Draws draws = draws_at(1);
@@ -402,18 +392,14 @@ TEST(Limits, CountFromWhatWasApplied) {
   const ActionSpace box = ActionSpace::box(-1.0, 1.0);
   const Controller controller = with_limits(network_controller(box, {}), {.max_change = {0.1}});
   GreedyPolicy policy(controller);
-  const Index n = controller.reservoir->features();
-  OptimisticPolicy optimistic(controller, MatrixXd::Identity(n, n));
   VectorXd action(1);
   for (const double at : {0.8, -0.7, 0.0, 3.0}) {
     const double middle = std::min(at, 1.0);
-    for (Policy* one : {static_cast<Policy*>(&policy), static_cast<Policy*>(&optimistic)}) {
-      Draws draws = draws_at(1);
-      one->act(percept_at(1), draws, action);
-      one->applied(VectorXd::Constant(1, at));
-      one->act(percept_at(2), draws, action);
-      EXPECT_LE(std::abs(action[0] - middle), at == 3.0 ? 0.0 : 0.1 + 1e-15) << at;
-    }
+    Draws draws = draws_at(1);
+    policy.act(percept_at(1), draws, action);
+    policy.applied(VectorXd::Constant(1, at));
+    policy.act(percept_at(2), draws, action);
+    EXPECT_LE(std::abs(action[0] - middle), at == 3.0 ? 0.0 : 0.1 + 1e-15) << at;
   }
   // A percept that is refused moves nothing.
   policy.applied(VectorXd::Constant(1, -0.5));

@@ -152,11 +152,6 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "washout", .change = [](auto&, auto& o) { o.value.washout = 7; }},
         Case{.name = "rate_limit", .change = [](auto& c, auto&) { c.limits.max_change = {0.3}; }},
         Case{.name = "held_actions", .change = [](auto& c, auto&) { c.limits.hold = 3; }},
-        Case{.name = "pessimism",
-             .change =
-                 [](auto& c, auto&) {
-                   c.pessimism = {0.5, RandomNumbers(8).matrix(c.reservoir->features(), 4)};
-                 }},
         Case{.name = "random_candidates",
              .change =
                  [](auto& c, auto&) {

@@ -5,7 +5,6 @@
 
 #include "export/c_guard.h"
 #include "export/c_limits.h"
-#include "export/c_pessimism.h"
 #include "export/c_plan.h"
 
 namespace waggle {
@@ -62,7 +61,6 @@ std::string contents(const CPlan& plan, const ExportedC& sizes) {
         "  learnt from     {} in {}, discount {}: little is known beyond what was seen and tried\n",
         plural(plan.model.provenance.rows, "row"),
         plural(plan.model.provenance.episodes, "episode"), plan.model.options.value.discount);
-  text += pessimism_contents(plan);
   text += guard_contents(plan);
   return text + fmt::format(
                     "\n  flash           {} bytes of constants, code apart\n"

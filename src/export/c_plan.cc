@@ -136,46 +136,20 @@ Index CPlan::state_bytes() const {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-Index CPlan::held_back_bytes() const {
-  if (!held_back()) return 0;
-  return model.fitted_size() * model.controller.pessimism.deviations.cols() * real_size();
-}
-
-Index CPlan::held_back_tries() const {
-  if (!held_back()) return 0;
-  return 1 + (discrete ? layout.choices : others() + (draws_others() ? 0 : 1));
-}
-
-/// Beside what it takes to try the actions.
-Index CPlan::held_back_multiply_adds() const {
-  const Index directions = model.controller.pessimism.deviations.cols();
-  Index each = (model.fitted_size() + 1) * directions;
-  if (predictive != nullptr) {  // features are worked out once more
-    const PredictiveHead& head = predictive->heads().back();
-    each += head.after() * layout.action_channels() + head.value.size() * (head.after() + 1) +
-            head.products();
-  } else {
-    each += network.units() * (layout.action_channels() + 1 + (leaky ? 2 : 0));
-  }
-  return held_back_tries() * each;
-}
-
 Index CPlan::multiply_adds(Index recurrent_products) const {
   const Index seen = layout.size() - layout.action_channels();
   return recurrent_products + network.units() * seen +
-         (predictive != nullptr ? predictive_multiply_adds() : network_multiply_adds()) +
-         held_back_multiply_adds();
+         (predictive != nullptr ? predictive_multiply_adds() : network_multiply_adds());
 }
 
 Index CPlan::network_multiply_adds() const {
   const Index units = network.units();
   const Index try_unit = 1 + (leaky ? 2 : 0);
   const Index novelty = novel() ? 2 * units : 0;
-  if (discrete)
-    return (layout.choices + 1 + guard_tries() + held_back_tries()) * units * try_unit + novelty;
+  if (discrete) return (layout.choices + 1 + guard_tries()) * units * try_unit + novelty;
   const Index actions = layout.action_size;
-  const Index tries = 1 + (sampled ? model.controller.candidates() : 0) + (exact ? 1 : 0) +
-                      guard_tries() + held_back_tries();
+  const Index tries =
+      1 + (sampled ? model.controller.candidates() : 0) + (exact ? 1 : 0) + guard_tries();
   const Index searches = exact ? (sampled ? kCoordinateRounds * actions : 1) : 0;
   return tries * units * (try_unit + actions) +
          searches * units * (actions - 1 + 4 + (leaky ? 1 : 0)) + novelty;
@@ -209,7 +183,7 @@ Index CPlan::predictive_multiply_adds() const {
   const Index search_all = search_heads + channels * (1 + knots()) + 4 * knots() + 2 * form;
   const Index tries =
       (discrete ? layout.choices : 1 + (sampled ? model.controller.candidates() : 0)) +
-      guard_tries() + held_back_tries();
+      guard_tries();
   if (novel()) count += 3 * predictive->heads().back().features();
   const Index searches = exact ? (sampled ? kCoordinateRounds * channels : 1) : 0;
   return count + tries * try_all + searches * search_all;

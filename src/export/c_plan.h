@@ -38,16 +38,6 @@ struct CPlan {
   bool normal_candidates() const { return sampled && greedy.candidate_spread.has_value(); }
   /// Whether an action may change by so much only.
   bool limits_change() const { return !limits.max_change.empty(); }
-  /// Whether an action counts for less where little is known of it.
-  bool held_back() const { return model.controller.pessimism.any(); }
-  /// Actions that are tried in place of the best then, beside choices, …
-  static constexpr Eigen::Index others() { return kOthers; }
-  /// … which are drawn, where they are not of one number between two bounds.
-  bool draws_others() const {
-    return !discrete && (layout.action_size > 1 || !model.controller.actions.is_bounded());
-  }
-  /// Bytes of the table that says how little is known.
-  Eigen::Index held_back_bytes() const;
   /// What acts where the controller has never been; none without a guard.
   Fallback fallback() const { return options.guarded ? options.fallback : Fallback::none; }
   /// Whether there is a guard that can tell where that is.
@@ -79,9 +69,6 @@ struct CPlan {
 
  private:
   Eigen::Index network_multiply_adds() const;
-  Eigen::Index held_back_multiply_adds() const;
-  /// Whether, and how many times, what an action is worth is looked at to hold back.
-  Eigen::Index held_back_tries() const;
   Eigen::Index predictive_multiply_adds() const;
   /// Tries that the guard makes: what is decided for is looked at, and what is done instead.
   Eigen::Index guard_tries() const {

@@ -10,7 +10,6 @@
 #include "export/c_guard.h"
 #include "export/c_limits.h"
 #include "export/c_network.h"
-#include "export/c_pessimism.h"
 #include "export/c_plan.h"
 #include "export/c_predictive.h"
 #include "export/export_c_limits_text.h"
@@ -45,7 +44,6 @@ class Exporter {
     } else {
       write_network_value(plan_, constants_);
     }
-    write_pessimism(plan_, constants_);
     write_guard(plan_, constants_);
     write_memory(network);
     write_search();
@@ -54,7 +52,6 @@ class Exporter {
     result.source = c_title(plan_, "c") + includes(network) +
                     replaced(constants_.text() + code_, "@", plan_.options.name);
     result.flash_bytes = constants_.bytes();
-    result.held_back_bytes = plan_.held_back_bytes();
     result.ram_bytes = plan_.state_bytes();
     result.multiply_adds = plan_.multiply_adds(network.recurrent_products());
     result.header = c_header(plan_, result);
@@ -116,7 +113,6 @@ class Exporter {
                                                                     : network_search_code(plan_));
     }
     if (plan_.sampled) write_sampled_search();
-    code_ += searched_within_limits(plan_, pessimism_code(plan_));
   }
 
   void write_sampled_search() {
@@ -163,7 +159,7 @@ class Exporter {
   std::string discrete_steps() const {
     using namespace export_text;
     std::string before = std::string(kStepDiscrete) + foresee();
-    std::string choose = chosen_held_back(plan_, kChoose);
+    std::string choose = kChoose;
     if (plan_.limits.any()) {
       before += kChoices;
       choose = replaced(std::move(choose), "choice = 0; choice < CHOICES",
@@ -181,9 +177,9 @@ class Exporter {
 
   std::string continuous_steps() const {
     using namespace export_text;
-    const std::string search = decided_held_back(plan_, !plan_.sampled ? kDecideSearch
-                                                        : plan_.exact  ? kDecideBoth
-                                                                       : kDecideSample);
+    const std::string search = !plan_.sampled ? kDecideSearch
+                               : plan_.exact  ? kDecideBoth
+                                              : kDecideSample;
     const bool keeps = plan_.limits.hold > 1;
     std::string code = keeps ? replaced(kChooseOrKeep, "SEARCH", search) : "";
     code += kStepContinuous;
@@ -201,8 +197,7 @@ class Exporter {
     std::string text = fmt::format("#include \"{}.h\"\n", plan_.file);
     const bool unbounded = !plan_.discrete && !plan_.model.controller.actions.is_bounded();
     const bool integers = plan_.sampled || network.has_indices() || plan_.options.guarded;
-    const bool computes =
-        network.computes() || plan_.normal_candidates() || plan_.novel() || plan_.held_back();
+    const bool computes = network.computes() || plan_.normal_candidates() || plan_.novel();
     if (integers || unbounded || computes) text += "\n";
     if (unbounded || computes) {
       text += "#include <math.h>\n";
@@ -221,7 +216,6 @@ ExportedC export_as(const std::string& file, const Model& model, const ExportOpt
   model.validate();
   const CPlan plan(model, options, file);
   require_guard(plan);
-  require_pessimism(plan);
   require(plan.network.units() <= kMostUnits, "{} units: an exported controller has at most {}",
           plan.network.units(), kMostUnits);
   ExportedC exported = Exporter(plan).run();

@@ -4,12 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include <Eigen/Cholesky>
-
 #include <waggle/greedy_policy.h>
 #include <waggle/states.h>
-
-#include "linalg/dense.h"
 
 namespace waggle {
 
@@ -33,28 +29,6 @@ Exploration exploration_in(int round, int rounds, const CollectOptions& options)
   return {std::lerp(options.exploration.epsilon, options.final_exploration->epsilon, share),
           std::lerp(options.exploration.noise, options.final_exploration->noise, share),
           options.exploration.held};
-}
-
-/// (Σ + λI)⁻¹ of the features along the experience, for the optimistic policy.
-MatrixXd inverse_covariance(const Controller& controller, const Trajectory& experience) {
-  const ReservoirSystem& reservoir = *controller.reservoir;
-  const Index n = reservoir.features();
-  MatrixXd gram = MatrixXd::Zero(n, n);
-  MatrixXd features;
-  VectorXd state = VectorXd::Zero(reservoir.units());
-  for_each_block(reservoir, controller.layout, experience, state, [&](const StateBlock& block) {
-    features.resize(n, block.states.cols() - 1);
-    reservoir.map_features(block.states.rightCols(features.cols()), features);
-    linalg::add_outer_product(features, features, gram);
-  });
-  gram.diagonal().array() += 1e-6 * gram.trace() / static_cast<double>(n);
-  return gram.llt().solve(MatrixXd::Identity(n, n));
-}
-
-/// Optimism in a unit of the reward: the power of two below its width, which rounds nothing.
-OptimismOptions optimism_of(const Learnt& learnt) {
-  const double width = learnt.ranges.maximum[0] - learnt.ranges.minimum[0];
-  return {.bonus = learnt.collected->optimism * (width > 0.0 ? std::exp2(std::ilogb(width)) : 1.0)};
 }
 
 /// Writes down which actions were random.
@@ -199,19 +173,9 @@ class FromOne final : public Collector {
   Collected act(const Learnt& learnt, const std::vector<Trajectory>& rows, int round, int rounds,
                 const RolloutOptions& run) override {
     const CollectOptions& options = *learnt.collected;
-    const auto resume_as = [&](auto& policy) {
-      resume_after(rows[0], [&](const auto& action, Index steps) { policy.resume(action, steps); });
-    };
-    if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
-      OptimisticPolicy policy(learnt.controller,
-                              inverse_covariance(learnt.controller, learnt.experience),
-                              optimism_of(learnt), learnt.state);
-      resume_as(policy);
-      return collected(policy, run);
-    }
     GreedyPolicy policy =
         learnt.policy(Start::training_ended, exploration_in(round, rounds, options));
-    resume_as(policy);
+    resume_after(rows[0], [&](const auto& action, Index steps) { policy.resume(action, steps); });
     std::vector<bool> random;
     WatchedPolicy watched(policy, random);
     Collected result = collected(watched, run);
@@ -249,21 +213,6 @@ class FromCopies final : public Collector {
                 const RolloutOptions& run) override {
     const CollectOptions& options = *learnt.collected;
     const MatrixXd states = states_after(learnt.controller, rows);
-    if (options.optimism > 0.0 && !is_greedy(round, rounds, options)) {
-      const MatrixXd covariance = inverse_covariance(learnt.controller, learnt.experience);
-      std::vector<std::unique_ptr<Policy>> policies;
-      for (Index i = 0; i < states.cols(); ++i) {
-        auto policy = std::make_unique<OptimisticPolicy>(learnt.controller, covariance,
-                                                         optimism_of(learnt), states.col(i));
-        resume_after(rows[static_cast<std::size_t>(i)],
-                     [&](const auto& action, Index steps) { policy->resume(action, steps); });
-        policies.push_back(std::move(policy));
-      }
-      SeparatePolicies separate(std::move(policies));
-      Collected result = collected(separate, run);
-      result.random.assign(result.rows.size(), {});
-      return result;
-    }
     GreedyGroup group(learnt.controller, states, exploration_in(round, rounds, options));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       resume_after(rows[i], [&](const auto& action, Index steps) {

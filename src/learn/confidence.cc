@@ -1,9 +1,6 @@
 #include "learn/confidence.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
-#include <vector>
 
 #include <waggle/random.h>
 
@@ -21,10 +18,6 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kConfidenceBlock = 256;  // rows handled together
-// Random directions that stand for a covariance of more features than that. With a few dozen,
-// actions that are little known are told from well known ones too coarsely: a controller that is
-// held back as far as possible would not do what was logged.
-constexpr Index kDirections = 256;
 
 }  // namespace
 
@@ -113,28 +106,6 @@ MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
   for_each_block(*controller.reservoir, controller.layout, experience, state,
                  [&](const StateBlock& block) { sums.add(block); });
   return sums.factor();
-}
-
-Pessimism pessimism_of(const Model& model, double factor) {
-  Pessimism result{.factor = factor};
-  if (factor == 0.0 || !model.has_confidence()) return result;
-  const Index n = model.fitted_size();
-  // Of predictive states the factor is that of the last fit, whose features come last.
-  const auto factor_of = model.deviation_factor.triangularView<Eigen::Lower>();
-  result.deviations.setZero(model.controller.reservoir->features(), std::min(n, kDirections));
-  if (n <= kDirections) {
-    result.deviations.bottomRows(n) = factor_of;
-    return result;
-  }
-  MatrixXd directions(n, kDirections);
-  const Random random(model.options.reservoir.seed);
-  for (Index j = 0; j < kDirections; ++j) {
-    Draws draws = random.at(Purpose::pessimism, static_cast<std::uint64_t>(j));
-    for (Index i = 0; i < n; ++i) directions(i, j) = draws.normal();
-  }
-  result.deviations.bottomRows(n).noalias() = factor_of * directions;
-  result.deviations /= std::sqrt(static_cast<double>(kDirections));
-  return result;
 }
 
 }  // namespace waggle

@@ -54,8 +54,4 @@ class DeviationSums {
   Eigen::MatrixXd gram_;    // S
 };
 
-/// What holds a model's decisions back by so many of the standard errors that its deviation_factor
-/// tells of. Nothing if it has none.
-Pessimism pessimism_of(const Model& model, double factor);
-
 }  // namespace waggle

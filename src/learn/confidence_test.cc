@@ -144,7 +144,7 @@ TEST(Confidence, StartsEachEpisodeAfreshAndLooksAtNothingAfterItsTermination) {
   options.value = {.discount = 0.6, .solve = kRidge};
   const Trajectory log = flights_in_episodes();
   const Learnt learnt = learn_from_log(BeeWorld().spec(), log, options);
-  const auto& [reservoir, layout, actions, weights, greedy, limits, pessimism] = learnt.controller;
+  const auto& [reservoir, layout, actions, weights, greedy, limits] = learnt.controller;
   MatrixXd before(reservoir->units(), log.steps());
   MatrixXd after = MatrixXd::Zero(before.rows(), before.cols());
   VectorXd state = VectorXd::Zero(before.rows()), next = state, z(layout.size());

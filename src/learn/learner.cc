@@ -41,8 +41,7 @@ constexpr double kWorthSeeing = 0.1;  // of the limits of the first round
 
 /// Whether no policy that will act needs bounds on an unbounded action.
 bool needs_no_bounds(const LearnOptions& options) {
-  return needs_no_bounds(options.fit) && options.collect.final_sweeps == 0 &&
-         options.collect.optimism == 0.0;
+  return needs_no_bounds(options.fit) && options.collect.final_sweeps == 0;
 }
 
 class Learner {
@@ -112,14 +111,6 @@ class Learner {
     measure(experience);
     const RewardScale rewards =
         RewardScale::of(summary, *controller.reservoir, options.centre_rewards);
-    if (options.pessimism > 0.0) {
-      // How sure one can be is known of the policy that made the experience, before any other.
-      result_.improvement.reset();
-      keep(fit_value(*controller.reservoir, controller.layout, experience, result_.options.value,
-                     rewards));
-      result_.deviation_factor = deviation_factor(result_, experience);
-      controller.pessimism = pessimism_of(result_, options.pessimism);
-    }
     const int final_sweeps = std::max(options.sweeps, options_.collect.final_sweeps);
     const int sweeps = last ? final_sweeps : options.sweeps;
     if (sweeps == 0) {
@@ -229,7 +220,6 @@ class Learner {
       experience.keep();
       made = fitter_->fits();
     } while (made < fits && !stopped_);
-    if (last) result_.controller.pessimism = pessimism_of(result_, options_.fit.pessimism);
     if (last && result_.predictions && !result_.predictions->any()) {
       result_.warnings.emplace_back(
           "nothing of the future is predicted better than by its mean: the controller may be "

@@ -182,7 +182,7 @@ TEST(Learner, RemembersWhatItNeedsInAnEpisodicWorldWithDiscreteActions) {
   EXPECT_GT(random_ends.lost, 60);
 }
 
-TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
+TEST(Learner, ScheduledExplorationAndGreedyRoundsShowInTheData) {
   // Where two learners explore alike, they make the same moves.
   LearnOptions options = plain_learner_with([&](FitOptions& fit, CollectOptions& collect) {
     collect.steps = 600;
@@ -212,15 +212,12 @@ TEST(Learner, ScheduledExplorationOptimismAndGreedyRoundsShowInTheData) {
   options.collect.final_exploration = FinalExploration{.epsilon = 1.0};
   const VectorXd growing = moves();
   options.collect.final_exploration.reset();
-  options.collect.optimism = 0.5;
-  const VectorXd optimistic = moves();
   EXPECT_EQ(greedy.head(150), random.head(150));  // the first round is the initial policy's
   EXPECT_EQ(greedy, greedy_rounds);
   EXPECT_EQ(fading.segment(150, 150), random.segment(150, 150));  // ε = 1, then ½, then 0
   EXPECT_NE(fading.segment(300, 150), random.segment(300, 150));
   EXPECT_EQ(growing.segment(150, 150), greedy.segment(150, 150));  // 0, ½, 1 in the last round
   EXPECT_EQ(growing.tail(150), random.tail(150));
-  EXPECT_NE(optimistic.segment(150, 150), greedy.segment(150, 150));
 }
 
 /// A walk that ends after some steps if left alone, and that a large push throws out of its world.
@@ -405,12 +402,6 @@ TEST(Learner, BadOptionsAreRefusedBeforeAnyWork) {
         }));
       },
       "greedy_rounds = 2");
-  expect_error(
-      [&] {
-        run(plain_learner_with(
-            [&](FitOptions& /*fit*/, CollectOptions& collect) { collect.optimism = -1.0; }));
-      },
-      "optimism = -1");
   expect_error(
       [&] {
         run(plain_learner_with([&](FitOptions& /*fit*/, CollectOptions& collect) {

@@ -180,13 +180,10 @@ TEST(LimitedLearning, EveryRoundKeepsToThem) {
   for (const FitOptions& fit : {direct_fit(), predictive_fit()}) {
     options.fit = fit;
     options.fit.limits = limits;
-    for (const double optimism : {0.0, 0.5}) {
-      options.collect.optimism = optimism;
-      Level level;
-      Simulation simulation(level, 1);
-      UniformPolicy initial(level.spec().actions);
-      expect_within(learn(simulation, initial, options).experience, limits);
-    }
+    Level level;
+    Simulation simulation(level, 1);
+    UniformPolicy initial(level.spec().actions);
+    expect_within(learn(simulation, initial, options).experience, limits);
   }
 }
 
@@ -196,17 +193,14 @@ TEST(LimitedLearning, SoDoCopiesSideBySide) {
   options.fit = direct_fit();
   options.fit.limits = limits;
   options.collect = {.steps = 700, .rounds = 5};
-  for (const double optimism : {0.0, 0.5}) {
-    options.collect.optimism = optimism;
-    Copies copies(several<Level>(3), 1, true);
-    GroupSimulation simulation(copies, 1);
-    std::vector<std::unique_ptr<Policy>> each;
-    for (int i = 0; i < 3; ++i) {
-      each.push_back(std::make_unique<UniformPolicy>(Level().spec().actions));
-    }
-    SeparatePolicies initial(std::move(each));
-    expect_within(learn(simulation, initial, options).experience, limits);
+  Copies copies(several<Level>(3), 1, true);
+  GroupSimulation simulation(copies, 1);
+  std::vector<std::unique_ptr<Policy>> each;
+  for (int i = 0; i < 3; ++i) {
+    each.push_back(std::make_unique<UniformPolicy>(Level().spec().actions));
   }
+  SeparatePolicies initial(std::move(each));
+  expect_within(learn(simulation, initial, options).experience, limits);
 }
 
 TEST(LimitedLearning, PoliciesOfCopiesAreToldWhatTheActuatorsDid) {

@@ -103,7 +103,6 @@ std::optional<LogChoice> choose_for_log(const EnvironmentSpec& spec, TrajectoryS
   LogChoice choice{.fitted = known.steps(), .judged = held_out.steps()};
   FitOptions tried = options;
   tried.confidence = false;
-  tried.pessimism = 0.0;  // which changes decisions, not the values that are judged
   tried.predictive->averaged = 1;
   choice.predictive_unexplained = unexplained_with(predictive_alone(tried));
   tried.choose = false;

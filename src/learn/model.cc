@@ -91,10 +91,6 @@ void FitOptions::validate() const {
     require(*action_limit > 0.0 && std::isfinite(*action_limit),
             "action_limit = {}: must be positive and finite", *action_limit);
   }
-  require(pessimism >= 0.0 && std::isfinite(pessimism),
-          "pessimism = {}: must be finite and not negative", pessimism);
-  require(pessimism == 0.0 || confidence, "pessimism = {}: needs confidence, which is switched off",
-          pessimism);
   reservoir.validate();
   value.validate();
   if (predictive) predictive->validate();
@@ -111,8 +107,6 @@ void CollectOptions::validate() const {
   require(final_sweeps >= 0, "final_sweeps = {}: must not be negative", final_sweeps);
   require(greedy_rounds >= 0 && (!rounds || greedy_rounds < equal),
           "greedy_rounds = {}: must be fewer than the {} rounds", greedy_rounds, equal);
-  require(optimism >= 0.0 && std::isfinite(optimism),
-          "optimism = {}: must be finite and not negative", optimism);
 }
 
 GreedyPolicy Model::policy(Start start, const Exploration& exploration) const {

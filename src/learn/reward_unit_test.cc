@@ -43,17 +43,6 @@ Learnt learn_in(Environment& world, const LearnOptions& options, double unit, do
   return learn(simulation, initial, options);
 }
 
-LearnOptions optimistic() {
-  LearnOptions options = presets::direct();
-  options.fit.reservoir.units = 20;
-  options.fit.members = 1;
-  options.fit.value.discount = 0.5;
-  options.collect.steps = 400;
-  options.collect.rounds = 4;
-  options.collect.optimism = 0.5;
-  return options;
-}
-
 LearnOptions predictive() {
   LearnOptions options;
   options.fit.choose = false;
@@ -94,8 +83,6 @@ void expect_the_same(const LearnOptions& options) {
     }
   }
 }
-
-TEST(RewardUnit, OfNoConcernToWhoActsOptimistically) { expect_the_same(optimistic()); }
 
 TEST(RewardUnit, OfNoConcernToPredictiveStates) { expect_the_same(predictive()); }
 

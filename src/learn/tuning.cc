@@ -27,7 +27,6 @@ namespace {
 
 constexpr Index kMostTunedRows = 10'000;
 constexpr Index kTuningChunk = 4096;
-constexpr double kPessimism[] = {4.0, 16.0, 64.0, 256.0};
 // The kind of value that was not chosen is tried, too, unless it leaves more than this many times
 // as much unexplained as the other.
 constexpr double kClear = 2.0;
@@ -82,7 +81,7 @@ class Tuner {
     } catch (const TimeOver&) {
       result_.out_of_time = true;
     }
-    take_trial(tune_, verdicts_, result_);
+    take_trial(tune_, result_);
     return std::move(result_);
   }
 
@@ -112,7 +111,7 @@ class Tuner {
 
   FitOptions for_trial(FitOptions options, std::uint64_t seed) const {
     options.reservoir.seed += seed;
-    options.confidence = options.pessimism > 0.0;
+    options.confidence = false;
     options.members = 1;
     if (options.predictive) {
       options.members = FitOptions{}.members;  // counts for nothing, and must not be changed
@@ -125,8 +124,6 @@ class Tuner {
   /// and does not depend on what is tried, so that no setting is judged by features of its own.
   void appoint_judge(std::size_t i) {
     FitOptions options = for_trial(result_.options, kJudgesSeed + i);
-    options.pessimism = 0.0;
-    options.confidence = false;
     if (!options.predictive) {
       options.sweeps = 0;
       const auto rows = static_cast<double>(halves_[i]->rows.steps());
@@ -221,10 +218,7 @@ class Tuner {
 
   void search() {
     if (!try_settings("as given", result_.options)) return;
-    if (!within_reach(result_.trials.front())) {
-      if (!is_fixed(tune_, "pessimism")) hold_back();
-      return;
-    }
+    if (!within_reach(result_.trials.front())) return;
     if (!try_other_kind()) return;
     const std::vector<Dial> dials = dials_of(result_.options, spec_.actions, tune_.fixed);
     std::set<Changes> tried = {{}};
@@ -261,16 +255,6 @@ class Tuner {
     return try_settings("--preset predictive --choose=false", options);
   }
 
-  void hold_back() {
-    for (const double factor : kPessimism) {
-      if (factor <= result_.options.pessimism) continue;
-      FitOptions options = result_.options;
-      options.pessimism = factor;
-      options.confidence = true;
-      if (!try_settings(fmt::format("--pessimism {}", factor), options)) return;
-    }
-  }
-
   const EnvironmentSpec& spec_;
   const FitOptions& given_;
   const TuneOptions& tune_;
@@ -288,9 +272,8 @@ class Tuner {
 }  // namespace
 
 const std::vector<std::string>& tunable_settings() {
-  static const std::vector<std::string> names = {"predictive",   "operator_norm", "smoothing",
-                                                 "slowest_leak", "bias_scaling",  "ridge",
-                                                 "units",        "pessimism"};
+  static const std::vector<std::string> names = {
+      "predictive", "operator_norm", "smoothing", "slowest_leak", "bias_scaling", "ridge", "units"};
   return names;
 }
 

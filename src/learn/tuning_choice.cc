@@ -15,10 +15,9 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kLevel = 0.9;
-// Up to which TuneTrial::stretch the log says enough of a policy: of one learnt without pessimism,
-// and of one with it, which is to stay much closer. docs/deploy.md has what logs were measured.
+// Up to which TuneTrial::stretch the log says enough of a policy. docs/deploy.md has what logs were
+// measured.
 constexpr double kMostStretch = 16.0;
-constexpr double kWithinTheLog = 1.5;
 
 double lower_bound(const TuneTrial& trial, double margin) {
   return trial.gain.value - margin * trial.gain.standard_error;
@@ -42,32 +41,6 @@ void take_best(double margin, TuneResult& result) {
     result.reason = "nothing else was tried";
   } else {
     result.reason = fmt::format("nothing was better by more than {} standard errors", margin);
-  }
-}
-
-/// The most pessimism does as was logged, nearly. Less of it is taken if it stays within the log
-/// and is better than that for sure.
-void take_pessimism(const std::vector<Verdict>& verdicts, TuneResult& result) {
-  for (std::size_t i = 1; i < result.trials.size(); ++i) {
-    if (result.trials[i].failed.empty()) result.taken = i;
-  }
-  const std::size_t most = result.taken;
-  double surely = 0.0;
-  for (std::size_t i = 1; i < most; ++i) {
-    const TuneTrial& trial = result.trials[i];
-    if (!trial.failed.empty() || trial.stretch > kWithinTheLog) continue;
-    const double lower = difference(verdicts[i], verdicts[most]).lower;
-    if (lower <= surely) continue;
-    surely = lower;
-    result.taken = i;
-  }
-  result.reason = apart(result.trials.front());
-  if (most == 0) {
-    result.reason += "; no more could be tried: do not trust this controller";
-  } else if (result.taken != most) {
-    result.reason += "; this stays within the log, and is surely better than more pessimism";
-  } else {
-    result.reason += "; the most pessimism that was tried stays closest to what was logged";
   }
 }
 
@@ -106,7 +79,7 @@ std::size_t best_trial(const std::vector<TuneTrial>& trials, double margin) {
   return best;
 }
 
-void take_trial(const TuneOptions& tune, const std::vector<Verdict>& verdicts, TuneResult& result) {
+void take_trial(const TuneOptions& tune, TuneResult& result) {
   if (result.trials.empty()) {
     result.reason =
         fmt::format("{} s were too short to try anything: what was given is taken as it is",
@@ -116,10 +89,8 @@ void take_trial(const TuneOptions& tune, const std::vector<Verdict>& verdicts, T
   const TuneTrial& given = result.trials.front();
   if (within_reach(given)) {
     take_best(tune.margin, result);
-  } else if (is_fixed(tune, "pessimism")) {
-    result.reason = apart(given) + "; pessimism was not to be changed";
   } else {
-    take_pessimism(verdicts, result);
+    result.reason = apart(given) + ": do not trust this controller";
   }
   result.options = result.trials[result.taken].options;
 }

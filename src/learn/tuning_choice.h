@@ -30,7 +30,7 @@ bool within_reach(const TuneTrial& trial);
 /// The one that is surest to be better than the first; the first if none is.
 std::size_t best_trial(const std::vector<TuneTrial>& trials, double margin);
 
-/// Takes one of the result's trials, of which each has a verdict, and says why.
-void take_trial(const TuneOptions& tune, const std::vector<Verdict>& verdicts, TuneResult& result);
+/// Takes one of the result's trials, and says why.
+void take_trial(const TuneOptions& tune, TuneResult& result);
 
 }  // namespace waggle

@@ -26,44 +26,28 @@ TEST(TuningChoice, TheSurestToBeBetterIsTaken) {
   EXPECT_EQ(best_trial(result.trials, 1.0), 1u);
   EXPECT_EQ(best_trial(result.trials, 2.0), 2u);
   EXPECT_EQ(best_trial(result.trials, 30.0), 0u);
-  take_trial(tune, std::vector<Verdict>(5), result);
+  take_trial(tune, result);
   EXPECT_EQ(result.taken, 1u);
   EXPECT_EQ(result.options.reservoir.units, 20);
   EXPECT_EQ(result.reason, "better than as given by 3 ± 1");
 }
 
-TEST(TuningChoice, SettingsThatCannotBeToldApartLeaveTheMostPessimismOrWhatIsSurelyBetter) {
-  const auto taken = [](double less, double stretch) {
-    TuneResult result;
-    result.trials = {trial_of(0.0, 10, 100.0), trial_of(0.0, 20, stretch), trial_of(0.0, 30, 1.0)};
-    std::vector<Verdict> verdicts(3, {.influence = VectorXd::LinSpaced(10, -0.1, 0.1)});
-    verdicts[2].influence.setZero();
-    verdicts[1].value = less;
-    take_trial({}, verdicts, result);
-    return result.taken;
-  };
-  EXPECT_EQ(taken(5.0, 1.2), 1u);
-  EXPECT_EQ(taken(5.0, 1.6), 2u);  // it leaves the log
-  EXPECT_EQ(taken(0.1, 1.2), 2u);  // not surely better
-}
-
 TEST(TuningChoice, SaysWhyWhatWasGivenStays) {
-  const auto reason = [](const TuneTrial& given, const TuneOptions& tune) {
+  const auto reason = [](const TuneTrial& given) {
     TuneResult result;
     result.trials = {given};
-    take_trial(tune, std::vector<Verdict>(1), result);
+    take_trial({}, result);
     EXPECT_EQ(result.taken, 0u);
     return result.reason;
   };
-  EXPECT_EQ(reason(trial_of(0.0, 10), {}), "nothing else was tried");
-  EXPECT_EQ(reason(trial_of(0.0, 10, 20.0), {.fixed = {"pessimism"}}),
-            "as given it leads to what the log hardly has (a stretch of 20, more than 16); "
-            "pessimism was not to be changed");
+  EXPECT_EQ(reason(trial_of(0.0, 10)), "nothing else was tried");
+  EXPECT_EQ(reason(trial_of(0.0, 10, 20.0)),
+            "as given it leads to what the log hardly has (a stretch of 20, more than 16): do "
+            "not trust this controller");
   TuneTrial worse = trial_of(0.0, 10);
   worse.difference.upper = -1.0;
-  EXPECT_EQ(reason(worse, {}),
-            "as given it is worse than what was logged; no more could be tried: do not trust this "
-            "controller");
+  EXPECT_EQ(reason(worse),
+            "as given it is worse than what was logged: do not trust this controller");
 }
 
 }  // namespace

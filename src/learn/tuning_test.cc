@@ -181,25 +181,12 @@ TEST(Tuning, DoesNotDependOnTheUnitOfTheReward) {
   }
 }
 
-TEST(Tuning, HoldsBackOnANarrowLog) {
+TEST(Tuning, SaysThatALogIsNarrow) {
   const Trajectory log = echo_log(600, -0.02, 0.02);
-  const TuneOptions tune{.seconds = std::nullopt};
-  const TuneResult tuned = tune_log(echo_spec(), log, small(0.5), tune);
+  const TuneResult tuned = tune_log(echo_spec(), log, small(0.5), {.seconds = std::nullopt});
   EXPECT_GT(tuned.trials.front().stretch, 16.0);
-  ASSERT_EQ(tuned.trials.size(), 5u);
-  EXPECT_GT(tuned.taken, 0u) << tuned.reason;
-  EXPECT_GE(tuned.options.pessimism, 4.0);
-  EXPECT_TRUE(tuned.options.confidence);
-  // Less pessimism would be better for sure, by what is estimated, but does not stay in the log.
-  EXPECT_EQ(tuned.taken, 4u);
-  EXPECT_GT(tuned.trials[3].stretch, 1.5);
-  EXPECT_GT(tuned.trials[3].difference.lower, tuned.trials[4].difference.upper);
-  TuneOptions fixed = tune;
-  fixed.fixed = {"pessimism"};
-  const TuneResult kept = tune_log(echo_spec(), log, small(0.5), fixed);
-  EXPECT_EQ(kept.trials.size(), 1u);
-  EXPECT_EQ(kept.options.pessimism, 0.0);
-  EXPECT_NE(kept.reason.find("not to be changed"), std::string::npos) << kept.reason;
+  EXPECT_EQ(tuned.trials.size(), 1u);
+  EXPECT_NE(tuned.reason.find("do not trust"), std::string::npos) << tuned.reason;
 }
 
 TEST(Tuning, NeverChangesWhatIsFixed) {
@@ -266,7 +253,7 @@ TEST(Tuning, WhatWasGivenIsFixed) {
   EXPECT_EQ(fixed({}), Names{});
   EXPECT_EQ(fixed({}, true), Names{"predictive"});
   EXPECT_EQ(fixed({"members", "value", "value.discount", "value.method"}), Names{});
-  EXPECT_EQ(fixed({"reservoir", "reservoir.units", "pessimism"}), (Names{"units", "pessimism"}));
+  EXPECT_EQ(fixed({"reservoir", "reservoir.units"}), (Names{"units"}));
   // What predictive states have of the same name is not the setting.
   EXPECT_EQ(fixed({"predictive", "predictive.units", "predictive.ridge"}), Names{"predictive"});
   EXPECT_EQ(fixed({"predictive"}), Names{"predictive"});

@@ -210,11 +210,17 @@ void read_learning(const std::string& text, int version, Model& model) {
     if (found->is_object()) found->erase("held");
   }
   forget_options(json);
+  // What such files do needs what is no longer there; those that ask for none are like others.
+  if (const auto found = json.find("pessimism"); found != json.end()) {
+    require(*found == 0, "pessimism = {}: this version does not act with it; learn again without",
+            found->dump());
+    json.erase(found);
+  }
+  if (json.is_object()) json.erase("optimism");  // of how its experience was made
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
   model.controller.limits = options.fit.limits;
-  model.controller.pessimism.factor = options.fit.pessimism;
   if (collected) model.collected = options.collect;
 }
 
@@ -261,11 +267,6 @@ void read_readout(const Safetensors& content, Tensors& tensors, Model& model) {
   if (tensors.has("readout.deviation_factor")) {
     const Index n = model.fitted_size();
     model.deviation_factor = tensors.matrix("readout.deviation_factor", n, n);
-  }
-  if (tensors.has("readout.held_back")) {
-    const std::string name = "readout.held_back";
-    model.controller.pessimism.deviations =
-        tensors.matrix(name, model.controller.reservoir->features());
   }
 }
 
@@ -383,9 +384,6 @@ std::string serialise(const Model& model) {
   tensors["readout.weights"] = vector_tensor(model.controller.weights);
   if (model.has_confidence()) {
     tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
-  }
-  if (model.controller.pessimism.any()) {
-    tensors["readout.held_back"] = matrix_tensor(model.controller.pessimism.deviations);
   }
   if (model.usual) {
     content.metadata["usual"] = json_text(model_file::Usual{model.usual->bellman_error});
