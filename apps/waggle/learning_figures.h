@@ -32,9 +32,6 @@ Figure learning_curve(const std::vector<std::vector<LearnRound>>& seeds, double 
 /// A figure that could not be made.
 Figure missing_figure(const std::string& name, const std::string& why);
 
-/// "calibration": value, return, deviation and rows of each decile.
-Figure calibration_figure(const LogEvaluation& evaluation);
-
 /// The error of a λ, NaN where cross-validation could not say.
 double known_error(const RidgeCandidate& candidate);
 

@@ -55,7 +55,6 @@ struct PlanCommand {
   /// What was made, and of what.
   struct Made {
     ShardPlan plan;
-    std::optional<LogChoice> choice;
     std::vector<std::size_t> looked;  ///< which parts were looked at
     bool sampled = false;             ///< whether these are not all
   };
@@ -100,8 +99,8 @@ ShardCuts PlanCommand::cuts(const std::vector<fs::path>& files) const {
 }
 
 /// Where a plan that is begun is for predictive states: what the first rows of all parts tell.
-std::optional<LogChoice> choose(ShardPlan& plan, const FitOptions& fit) {
-  if (!plan.fit.predictive) return std::nullopt;
+void choose(ShardPlan& plan, const FitOptions& fit) {
+  if (!plan.fit.predictive) return;
   FirstRows first(plan);
   for (const std::string& file : plan.parts) {
     if (!first.wants_more()) break;
@@ -112,7 +111,7 @@ std::optional<LogChoice> choose(ShardPlan& plan, const FitOptions& fit) {
     end_if_interrupted();
     return true;
   };
-  return choose_for_plan(plan, fit, first, {.progress = progress});
+  choose_for_plan(plan, fit, first, {.progress = progress});
 }
 
 std::vector<ShardMeasure> measure(const ShardPlan& plan, const std::vector<std::size_t>& looked) {
@@ -139,7 +138,7 @@ PlanCommand::Made PlanCommand::make(const LogOptions& how, const FitOptions& fit
     const Log log(files, how);
     print_notes(log);
     made.plan = begin_plan(log, how, fit, cuts);
-    made.choice = choose(made.plan, fit);
+    choose(made.plan, fit);
     finish_plan(made.plan, measure(made.plan, made.looked), made.sampled);
   });
   return made;
@@ -155,10 +154,6 @@ std::string PlanCommand::json_text(const Made& made) const {
   result["sampled"] = made.sampled;
   result["overlap"] = plan.overlap;
   result["predictive"] = plan.fit.predictive.has_value();
-  if (made.choice) {
-    result["choice"] = {{"predictive_unexplained", made.choice->predictive_unexplained},
-                        {"direct_unexplained", made.choice->direct_unexplained}};
-  }
   result["first_part_bytes"] = statistics_bytes(plan, true);
   result["part_bytes"] = statistics_bytes(plan, false);
   return to_text(result);
@@ -180,12 +175,6 @@ std::string PlanCommand::table(const Made& made) const {
                    ? fmt::format("on predictive states, {} units and {} steps back more",
                                  *plan.fit.predictive->extra_units, *plan.fit.predictive->seen)
                    : std::string("on the memory itself"));
-  if (made.choice) {
-    text += table_line(
-        "unexplained of rows held out",
-        fmt::format("{:.3g} with predictive states, {:.3g} without",
-                    made.choice->predictive_unexplained, made.choice->direct_unexplained));
-  }
   text += table_line("sums of a part", fmt::format("{} in the first round, {} at most in others",
                                                    megabytes(statistics_bytes(plan, true)),
                                                    megabytes(statistics_bytes(plan, false))));

@@ -130,7 +130,7 @@ Watched watch(const Model& model, ChangingPlant& plant, Index steps, Index chang
     Draws next = random.at(Purpose::environment, step + 1);
     plant.environment().step(plant.done(action), next, percept);
   }
-  result.alarms = policy.alarms();
+  result.alarms = policy.watch().alarms();
   return result;
 }
 

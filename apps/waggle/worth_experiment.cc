@@ -185,7 +185,7 @@ struct Judgement {
 
 Judgement judge(const Model& model, const Trajectory& log, const TakeOvers& take_overs) {
   TrajectoryChunks source(log);
-  const PolicyWorth worth = *evaluate_on_log(model, source).worth;
+  const OffPolicyEstimate worth = *evaluate_on_log(model, source).off_policy;
   Judgement result{.known = worth.known()};
   if (!worth.known()) return result;
   const Truth truth = take_overs.difference(model.controller);

@@ -117,7 +117,10 @@ void require_summable(const LogOptions& reading, const FitOptions& fit, const Sh
 /// parts or some. Throws as require_summable.
 ShardPlan begin_plan(const Log& log, const LogOptions& reading, const FitOptions& fit,
                      const ShardCuts& cuts);
-/// The first rows of a log in parts, as many as a choice by them looks at.
+/// Rows that the memory is chosen by, at most.
+constexpr Eigen::Index kFirstRows = 30'000;
+
+/// The first rows of a log in parts.
 class FirstRows {
  public:
   explicit FirstRows(const ShardPlan& plan);
@@ -132,12 +135,10 @@ class FirstRows {
   Trajectory rows_;
 };
 
-/// Where a plan that is begun is for predictive states: whether they are worth it, if
-/// FitOptions::choose asks for it, and what the memory is to hold. Both are chosen as
-/// learn_from_log does, the first by just what it looks at, the second by as many rows, where it
-/// looks at all. `fit` is what the plan was begun with.
-std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
-                                         const FirstRows& first, const LearnWith& with = {});
+/// Where a plan that is begun is for predictive states: what the memory is to hold, chosen as
+/// learn_from_log does, by the first rows. `fit` is what the plan was begun with.
+void choose_for_plan(ShardPlan& plan, const FitOptions& fit, const FirstRows& first,
+                     const LearnWith& with = {});
 
 /// The rows of a part, but for the first `lead`, which are of the part before.
 ShardMeasure measure_part(const ShardPlan& plan, TrajectorySource& rows, Eigen::Index lead = 0);
@@ -161,7 +162,7 @@ struct ShardFit {
     follow,   ///< what follows what
     reward,   ///< what is rewarded, beyond what a state tells
     recall,   ///< what follows what again, with the rewards to expect
-    judge,    ///< how sure the last weights are, and what is usual
+    judge,    ///< how sure the last weights are, and the baseline
     done,
   };
 
@@ -183,7 +184,7 @@ struct ShardFit {
   std::vector<Eigen::VectorXd> reward_weights;
   PredictionQuality predictions;
   int searches = 0;  ///< for the best actions, in the last fit
-  std::optional<Usual> usual;
+  std::optional<Baseline> baseline;
 
   /// Differs from that of any other round of the same plan.
   std::string fingerprint() const;

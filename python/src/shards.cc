@@ -9,7 +9,6 @@
 #include "bind.h"
 #include "columns.h"
 #include "controller.h"
-#include "learn/log_choice.h"
 #include "options.h"
 #include "shards/shard_records.h"
 
@@ -186,9 +185,8 @@ void bind_planning(nb::module_& m) {
         nb::arg("continued"), nb::arg("overlap").none());
   m.def("choose_for_plan", &choose, nb::arg("plan"), nb::arg("parts"), nb::kw_only(),
         nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
-        "The plan with what its first rows tell: whether predictive states are worth it, and what "
-        "they are to remember.");
-  m.def("first_rows", [] { return kMostChoiceRows; });
+        "The plan with what its first rows tell: what predictive states are to remember.");
+  m.def("first_rows", [] { return kFirstRows; });
   m.def("measure_part", &measure, nb::arg("plan"), nb::arg("data"), nb::arg("name"),
         nb::arg("lead"));
   m.def("finish_plan", &finish, nb::arg("plan"), nb::arg("measures"), nb::arg("parts"),

@@ -29,7 +29,6 @@ ASKED = {
 # The default: predictive states.
 PREDICTIVE = {
     "reward": "nectar", "action": "move", "observe": [], "units": 10, "gamma": 0.5,
-    "choose": False,
     "predictive": {"layer": 20, "dynamics": 20, "features": 30, "averaged": 2},
 }  # fmt: skip
 
@@ -103,11 +102,6 @@ def test_predictive_states_are_the_default_and_what_learn_log_finds(cluster, fli
     assert off < 1e-6
     there = waggle.distributed.learn(path, client=cluster, **PREDICTIVE)
     assert there.to_bytes() == learnt.to_bytes()
-    # What has to be chosen is chosen as learn_log does: these are all of its rows.
-    asked = {key: value for key, value in PREDICTIVE.items() if key != "choose"}
-    chosen = waggle.distributed.learn(path, **asked)
-    alone = waggle.learn_log(flight, **asked)
-    assert len(weights(chosen)) == len(weights(alone))
 
 
 def test_only_what_is_needed_is_read(flight, tmp_path):

@@ -295,9 +295,8 @@ def learn(
     is given to others; not given, only a worker's death is noticed.
 
     What is learnt is what `waggle.learn_log` learns from the whole with the same preset, to rounding.
-    Whether predictive states are worth it is told by the first 30,000 rows, as there; how much they
-    are to remember is told by the same rows, where `learn_log` looks at all. `choose=False`,
-    `predictive_seen` and `predictive_extra_units` leave nothing to be chosen.
+    How much predictive states are to remember is told by the first 30,000 rows, where `learn_log`
+    looks at all; `predictive_seen` and `predictive_extra_units` leave nothing to be chosen.
     """
     if corrupt not in ("refuse", "skip"):
         raise Error(f"corrupt = {corrupt!r}: must be 'refuse' or 'skip'")

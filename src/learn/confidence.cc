@@ -5,7 +5,6 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
-#include "core/memory.h"
 #include "linalg/dense.h"
 #include "value/deviation.h"
 
@@ -21,7 +20,9 @@ constexpr Index kConfidenceBlock = 256;  // rows handled together
 
 }  // namespace
 
-double deviation_bytes(Index features) { return matrix_bytes(7.0, static_cast<double>(features)); }
+double deviation_bytes(Index features) {
+  return 7.0 * 8.0 * static_cast<double>(features * features);
+}
 
 DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
     : model_(model),
@@ -30,8 +31,6 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
       rows_(model.controller),
       greedy_(model.controller) {
   const Index n = model.controller.reservoir->features();
-  require_memory(deviation_bytes(n),
-                 fmt::format("the standard error of a value over {} features", n));
   if (known) {
     system_ = known->system();
     gram_ = known->gram();

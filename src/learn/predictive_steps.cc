@@ -103,32 +103,26 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Index predictio
   return features;
 }
 
-void require_unused(const FitOptions& fit, bool tries_both) {
+void require_unused(const FitOptions& fit) {
   const FitOptions usual;
-  const auto require_usual = [](const char* name, bool is_usual) {
-    require(is_usual,
+  const auto require_baseline = [](const char* name, bool is_baseline) {
+    require(is_baseline,
             "{} counts only for a value on the memory itself: leave it out, or start from the "
             "preset direct",
             name);
   };
-  require_usual("members", fit.members == usual.members);
-  require_usual("sweeps", fit.sweeps == usual.sweeps);
-  require_usual("reweight", fit.reweight == usual.reweight);
-  require_usual("value.method", fit.value.method == usual.value.method);
-  require_usual("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
-  if (tries_both) return;
-  require_usual("value.trace", fit.value.trace == usual.value.trace);
-  require_usual("value.average_members", fit.value.average_members == usual.value.average_members);
-  require_usual("value.ridge_scale", fit.value.solve.scale == usual.value.solve.scale);
-  require_usual("value.solver", fit.value.solve.solver == usual.value.solve.solver);
-  require_usual("value.smallest_ridge", fit.value.solve.smallest == usual.value.solve.smallest);
-  require_usual("value.largest_ridge", fit.value.solve.largest == usual.value.solve.largest);
-}
-
-FitOptions predictive_alone(FitOptions fit) {
-  fit.choose = false;
-  fit.value = {.discount = fit.value.discount, .washout = fit.value.washout};
-  return fit;
+  require_baseline("members", fit.members == usual.members);
+  require_baseline("sweeps", fit.sweeps == usual.sweeps);
+  require_baseline("reweight", fit.reweight == usual.reweight);
+  require_baseline("value.method", fit.value.method == usual.value.method);
+  require_baseline("value.ridge", fit.value.solve.ridge == usual.value.solve.ridge);
+  require_baseline("value.trace", fit.value.trace == usual.value.trace);
+  require_baseline("value.average_members",
+                   fit.value.average_members == usual.value.average_members);
+  require_baseline("value.ridge_scale", fit.value.solve.scale == usual.value.solve.scale);
+  require_baseline("value.solver", fit.value.solve.solver == usual.value.solve.solver);
+  require_baseline("value.smallest_ridge", fit.value.solve.smallest == usual.value.solve.smallest);
+  require_baseline("value.largest_ridge", fit.value.solve.largest == usual.value.solve.largest);
 }
 
 void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions) {

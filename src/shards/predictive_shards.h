@@ -37,7 +37,7 @@ RememberedExperience::Place place_of(const ShardPlan& plan, Eigen::Index part, E
 /// The sums of a part for a round of predictive states but the last.
 ShardSums sum_predictive(const ShardPlan& plan, const ShardFit& fit, Eigen::Index part,
                          TrajectorySource& rows, Eigen::Index lead);
-/// Adds what the last round of any fit needs beside moments: what is usual and, of predictive
+/// Adds what the last round of any fit needs beside moments: the baseline and, of predictive
 /// states, the range of the values.
 void judge_part(const ShardPlan& plan, const ShardFit& fit, Eigen::Index part,
                 TrajectorySource& rows, Eigen::Index lead, ShardSums& sums);

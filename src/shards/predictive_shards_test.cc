@@ -27,7 +27,6 @@ FitOptions small_fit(double discount) {
   FitOptions fit;
   fit.reservoir.units = 10;
   fit.value.discount = discount;
-  fit.choose = false;
   fit.predictive->layer = 20;
   fit.predictive->dynamics = 20;
   fit.predictive->features = 30;
@@ -87,15 +86,12 @@ void expect_same_model(const Model& parts, const Model& whole, double quantities
     const double theirs = whole.predictions->explained.data()[i];
     EXPECT_TRUE(std::abs(mine - theirs) < kSame || (std::isnan(mine) && std::isnan(theirs)));
   }
-  ASSERT_EQ(parts.usual.has_value(), whole.usual.has_value());
-  if (whole.usual) {
-    EXPECT_LT(apart(parts.usual->mean, whole.usual->mean), kSame);
-    EXPECT_LT(apart(parts.usual->weights, whole.usual->weights), 1e-6);
-    EXPECT_NEAR(parts.usual->bellman_error / whole.usual->bellman_error, 1.0, 1e-6);
-    EXPECT_EQ(parts.usual->longest_runs, whole.usual->longest_runs);
-    ASSERT_TRUE(whole.usual->forecasts() && parts.usual->forecasts());
-    EXPECT_LT(apart(parts.usual->forecast, whole.usual->forecast), 1e-6);
-    EXPECT_LT(apart(parts.usual->forecast_error, whole.usual->forecast_error), 1e-6);
+  ASSERT_EQ(parts.baseline.has_value(), whole.baseline.has_value());
+  if (whole.baseline) {
+    EXPECT_LT(apart(parts.baseline->mean, whole.baseline->mean), kSame);
+    EXPECT_LT(apart(parts.baseline->weights, whole.baseline->weights), 1e-6);
+    EXPECT_NEAR(parts.baseline->bellman_error / whole.baseline->bellman_error, 1.0, 1e-6);
+    EXPECT_EQ(parts.baseline->longest_runs, whole.baseline->longest_runs);
   }
   EXPECT_EQ(parts.warnings.size(), whole.warnings.size());
   EXPECT_EQ(parts.options.value.washout, whole.options.value.washout);
@@ -240,11 +236,8 @@ TEST(PredictiveShards, WhatLearningFromTheWholeChoosesIsChosen) {
   const TemporaryFolder folder;
   const Parts parts = flight_parts(folder, 3, 3300);
   FitOptions fit = small_fit(0.5);
-  fit.choose = true;
   const Learnt whole = learn_whole(folder, parts, fit, false);
-  ASSERT_TRUE(whole.choice.has_value());
   const ShardPlan plan = plan_of(parts, fit, {.parts = {}, .continued = true});
-  EXPECT_EQ(plan.fit.predictive.has_value(), whole.choice->predictive());
   const Model model = model_of(plan, learn_parts(plan));
   EXPECT_LT(apart(model.controller.weights, whole.controller.weights), kSame);
   EXPECT_EQ(model.options.value.washout, whole.options.value.washout);

@@ -336,16 +336,12 @@ std::string serialise(const ShardPlan& plan, const ShardFit& fit) {
       content.tensors[head_tensor(i, "told")] = vector_tensor(fit.reward_weights[i]);
     }
   }
-  if (fit.usual) {
-    content.tensors["usual.mean"] = vector_tensor(fit.usual->mean);
-    content.tensors["usual.weights"] = vector_tensor(fit.usual->weights);
-    content.tensors["usual.runs"] = vector_tensor(fit.usual->longest_runs);
-    content.tensors["usual.error"] = vector_tensor(VectorXd::Constant(1, fit.usual->bellman_error));
-    if (fit.usual->forecasts()) {
-      content.tensors["usual.forecast"] = matrix_tensor(fit.usual->forecast);
-      content.tensors["usual.forecast_mean"] = vector_tensor(fit.usual->forecast_mean);
-      content.tensors["usual.forecast_error"] = vector_tensor(fit.usual->forecast_error);
-    }
+  if (fit.baseline) {
+    content.tensors["usual.mean"] = vector_tensor(fit.baseline->mean);
+    content.tensors["usual.weights"] = vector_tensor(fit.baseline->weights);
+    content.tensors["usual.runs"] = vector_tensor(fit.baseline->longest_runs);
+    content.tensors["usual.error"] =
+        vector_tensor(VectorXd::Constant(1, fit.baseline->bellman_error));
   }
   nlohmann::ordered_json head = to_json(fit);
   std::vector<Index> squared;
@@ -396,16 +392,11 @@ ShardFit parse_fit(std::string_view bytes, const ShardPlan& plan, const std::str
       }
     }
     if (tensors.has("usual.mean")) {
-      Usual& usual = fit.usual.emplace();
-      usual.mean = tensors.vector("usual.mean");
-      usual.weights = tensors.vector("usual.weights", usual.mean.size());
-      usual.longest_runs = tensors.vector("usual.runs");
-      usual.bellman_error = tensors.vector("usual.error", 1)[0];
-      if (tensors.has("usual.forecast")) {
-        usual.forecast = tensors.matrix("usual.forecast", usual.mean.size());
-        usual.forecast_mean = tensors.vector("usual.forecast_mean");
-        usual.forecast_error = tensors.vector("usual.forecast_error");
-      }
+      Baseline& baseline = fit.baseline.emplace();
+      baseline.mean = tensors.vector("usual.mean");
+      baseline.weights = tensors.vector("usual.weights", baseline.mean.size());
+      baseline.longest_runs = tensors.vector("usual.runs");
+      baseline.bellman_error = tensors.vector("usual.error", 1)[0];
     }
     tensors.finish();
     return fit;

@@ -4,7 +4,7 @@
 #include <waggle/states.h>
 
 #include "core/check.h"
-#include "learn/usual.h"
+#include "learn/baseline.h"
 #include "shards/predictive_shards.h"
 #include "shards/shard_setup.h"
 #include "value/values_along.h"
@@ -29,9 +29,9 @@ void judge_part(const ShardPlan& plan, const ShardFit& fit, Index part, Trajecto
     remembered.set_place(place_of(plan, part, lead));
     state.head(setup.memory.size()) = remembered.memory_at_start();
   }
-  UsualMeasure usual(model, {.rows = rows_before(plan, std::ssize(plan.parts)),
-                             .first = rows_before(plan, part) - lead,
-                             .own = lead});
+  BaselineMeasure baseline(model, {.rows = rows_before(plan, std::ssize(plan.parts)),
+                                   .first = rows_before(plan, part) - lead,
+                                   .own = lead});
   for_each_block(reservoir, model.controller.layout, rows, state, [&](const StateBlock& block) {
     if (values) {
       const Index skipped =
@@ -41,14 +41,13 @@ void judge_part(const ShardPlan& plan, const ShardFit& fit, Index part, Trajecto
                     block.terminated(block.steps() - 1), skipped);
       }
     }
-    if (plan.fit.confidence) usual.add(block);
+    if (plan.fit.confidence) baseline.add(block);
   });
   if (values && values->rows() > 0) sums.values = values->range();
   if (plan.fit.predictive) sums.state = state;
   if (!plan.fit.confidence) return;
-  UsualRows kept = usual.rows();
+  BaselineRows kept = baseline.rows();
   sums.listed["usual"] = std::move(kept.features);
-  sums.listed["seen"] = std::move(kept.seen);
   sums.listed["errors"] = kept.errors.transpose();
   sums.largest["runs"] = kept.longest_runs;
 }

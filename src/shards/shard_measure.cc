@@ -8,7 +8,6 @@
 #include "core/parallel.h"
 #include "data/chunks.h"
 #include "learn/action_bounds.h"
-#include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
 #include "learn/predictive_steps.h"
 #include "shards/shard_setup.h"
@@ -187,7 +186,7 @@ FirstRows::FirstRows(const ShardPlan& plan)
     : continued_(plan.overlap > 0),
       rows_(plan.environment.actions.size(), plan.environment.observation_size()) {}
 
-bool FirstRows::wants_more() const { return rows_.steps() < kMostChoiceRows; }
+bool FirstRows::wants_more() const { return rows_.steps() < kFirstRows; }
 
 void FirstRows::add(TrajectorySource& part) {
   const Index before = rows_.steps();
@@ -197,29 +196,24 @@ void FirstRows::add(TrajectorySource& part) {
   part.rewind();
   Trajectory chunk(1, 0);
   while (wants_more() && part.next(chunk)) {
-    rows_.append(chunk, 0, std::min(chunk.steps(), kMostChoiceRows - rows_.steps()));
+    rows_.append(chunk, 0, std::min(chunk.steps(), kFirstRows - rows_.steps()));
   }
 }
 
-std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
-                                         const FirstRows& first, const LearnWith& with) {
-  if (!plan.fit.predictive || first.rows().steps() == 0) return std::nullopt;
+void choose_for_plan(ShardPlan& plan, const FitOptions& fit, const FirstRows& first,
+                     const LearnWith& with) {
+  if (!plan.fit.predictive || first.rows().steps() == 0) return;
   const ThreadLimit threads(with.execution.threads);
   TrajectoryChunks rows(first.rows(), 4096, plan.cut_out);
   const ExperienceSummary summary = summarise(rows);
   // Where an action is always the same and has no bounds, these rows tell nothing of it.
   for (Index i = 0; i < plan.environment.actions.size(); ++i) {
     const bool same = summary.ranges.minimum[1 + i] == summary.ranges.maximum[1 + i];
-    if (same && !plan.environment.actions.is_bounded()) return std::nullopt;
+    if (same && !plan.environment.actions.is_bounded()) return;
   }
   EnvironmentSpec spec = plan.environment;
   if (!spec.actions.is_discrete()) spec.actions = bounded_by(spec.actions, summary.ranges, {});
-  std::optional<LogChoice> choice;
-  if (fit.choose) choice = choose_for_log(spec, rows, fit, with);
-  if (!choice) require_unused(fit, false);
-  if (choice && !choice->predictive()) {
-    plan.fit.predictive = std::nullopt;
-  } else if (!fit.predictive->seen || !fit.predictive->extra_units) {
+  if (!fit.predictive->seen || !fit.predictive->extra_units) {
     PredictiveFitter fitter(InputLayout::of(spec), plan.fit, false);
     const ActionSpace actions = bounded_by(spec.actions, summary.ranges, fit.action_limit);
     const PredictiveFitter::Memory memory =
@@ -231,7 +225,6 @@ std::optional<LogChoice> choose_for_plan(ShardPlan& plan, const FitOptions& fit,
     plan.fit.predictive->extra_units = memory.extra_units;
   }
   fill_in(plan, fit, summary.rows);
-  return choice;
 }
 
 }  // namespace waggle

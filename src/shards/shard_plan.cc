@@ -84,7 +84,7 @@ Index least_overlap(const FitOptions& fit) {
 
 void fill_in(ShardPlan& plan, const FitOptions& fit, Index rows) {
   if (!fit.value.washout) {
-    plan.fit.value.washout = usual_washout(
+    plan.fit.value.washout = default_washout(
         {.cut_out = plan.cut_out, .predictive = plan.fit.predictive.has_value(), .rows = rows});
   }
   if (plan.overlap > 0) plan.overlap = std::max(plan.overlap, least_overlap(plan.fit));
@@ -92,7 +92,7 @@ void fill_in(ShardPlan& plan, const FitOptions& fit, Index rows) {
 
 void require_summable(const LogOptions& reading, const FitOptions& fit, const ShardCuts& cuts) {
   if (fit.predictive) {
-    require_unused(fit, fit.choose);
+    require_unused(fit);
   } else {
     require(fit.value.method == Method::lstd,
             "value.method = bellman_residual: parts are added up for lstd alone");

@@ -8,10 +8,10 @@
 
 #include "control/between_sweeps.h"
 #include "core/check.h"
+#include "learn/baseline.h"
 #include "learn/first_look.h"
 #include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
-#include "learn/usual.h"
 #include "shards/predictive_shards.h"
 #include "shards/shard_setup.h"
 #include "value/deviation.h"
@@ -105,7 +105,7 @@ class Round {
     if (!fault.empty()) fit_.warnings.push_back(fault);
     fit_.stage = ShardFit::Stage::done;
     if (!plan_.fit.confidence) return;
-    find_usual();
+    find_baseline();
     if (plan_.fit.predictive) {
       say_if_ill_conditioned();
       return;
@@ -126,22 +126,20 @@ class Round {
     if (fit_.deviation_factor.size() == 0) fit_.warnings.emplace_back(kIllConditioned);
   }
 
-  void find_usual() {
+  void find_baseline() {
     const auto features = sums_.listed.find("usual");
     if (features == sums_.listed.end()) return;
-    const auto seen = sums_.listed.find("seen");
     const auto errors = sums_.listed.find("errors");
     const auto runs = sums_.largest.find("runs");
     const Index channels = 1 + plan_.environment.observation_size();
-    require(seen != sums_.listed.end() && errors != sums_.listed.end() &&
-                runs != sums_.largest.end() && features->second.allFinite() &&
-                errors->second.rows() == 1 && errors->second.cols() == features->second.cols() &&
-                seen->second.rows() == channels && seen->second.cols() == features->second.cols() &&
+    require(errors != sums_.listed.end() && runs != sums_.largest.end() &&
+                features->second.allFinite() && errors->second.rows() == 1 &&
+                errors->second.cols() == features->second.cols() &&
                 runs->second.rows() == channels && runs->second.cols() == 1 &&
                 features->second.rows() == model_of(plan_, fit_).fitted_size(),
             "the sums do not say what is usual");
-    fit_.usual = usual_of(
-        {features->second, seen->second, errors->second.row(0).transpose(), runs->second.col(0)});
+    fit_.baseline =
+        baseline_of({features->second, errors->second.row(0).transpose(), runs->second.col(0)});
   }
 
   const ShardPlan& plan_;
@@ -166,7 +164,7 @@ ShardFit solve_round(const ShardPlan& plan, const ShardFit& fit, ShardStatistics
 Model model_of(const ShardPlan& plan, const ShardFit& fit) {
   require(fit.weights.cols() >= 1, "nothing is solved yet: there is no model");
   Model model;
-  model.usual = fit.usual;
+  model.baseline = fit.baseline;
   model.controller = controller_of(plan);
   model.controller.weights = fit.weights.rightCols(1);
   model.environment = plan.environment;

@@ -5,7 +5,7 @@
 #include <waggle/shards.h>
 
 #include "core/check.h"
-#include "learn/usual.h"
+#include "learn/baseline.h"
 #include "prediction/prediction_fit.h"
 #include "reservoir/network_size.h"
 #include "value/equations.h"
@@ -57,8 +57,8 @@ std::size_t statistics_bytes(const ShardPlan& plan, bool first) {
   // To say how sure the weights are, members are looked at together, and what is usual is rows.
   const Index largest = *std::max_element(plan.rows.begin(), plan.rows.end());
   const Index all = std::accumulate(plan.rows.begin(), plan.rows.end(), Index{0});
-  const Index kept = usual_rows(largest, all, size.features());
-  const Index numbers = size.features() + 2 + plan.environment.observation_size();
+  const Index kept = baseline_rows(largest, all, size.features());
+  const Index numbers = size.features() + 1;
   const auto usual = 8 * static_cast<std::size_t>(kept * numbers);
   return std::max(sweep, bytes(size.features(), 1, true) + usual);
 }

@@ -58,7 +58,6 @@ TEST(StatisticsBytes, AreAboutThoseOfTheFilesOfPredictiveStates) {
   const TemporaryFolder folder;
   FitOptions fit;
   fit.reservoir.units = 60;
-  fit.choose = false;
   fit.predictive->layer = 30;
   fit.predictive->dynamics = 20;
   fit.predictive->features = 30;

@@ -13,28 +13,27 @@
 
 namespace waggle {
 
-/// Measures what is usual along the experience. Decisions and features are looked at in stretches
+/// Measures the baseline along the experience. Decisions and features are looked at in stretches
 /// of rows that are evenly spread, some thousand rows in all; everything else in every row. None if
 /// fewer than two rows are left after the washout, or if something is not finite. One pass through
 /// the experience.
-std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience);
+std::optional<Baseline> measure_baseline(const Model& model, TrajectorySource& experience);
 
-/// What usual_of() takes: some rows, a column for each. Those of parts of a log are put side by
+/// What baseline_of() takes: some rows, a column for each. Those of parts of a log are put side by
 /// side.
-struct UsualRows {
+struct BaselineRows {
   Eigen::MatrixXd features;
-  Eigen::MatrixXd seen;          ///< the reward and the observations that came with them
   Eigen::VectorXd errors;        ///< Bellman errors
-  Eigen::VectorXd longest_runs;  ///< as Usual's, over all rows; of parts, the longest of each
+  Eigen::VectorXd longest_runs;  ///< as Baseline's, over all rows; of parts, the longest of each
 };
-std::optional<Usual> usual_of(UsualRows rows);
+std::optional<Baseline> baseline_of(BaselineRows rows);
 /// About how many of `rows`, a part of an experience of `all`, are looked at and kept, with so many
 /// features each.
-Eigen::Index usual_rows(Eigen::Index rows, Eigen::Index all, Eigen::Index features);
+Eigen::Index baseline_rows(Eigen::Index rows, Eigen::Index all, Eigen::Index features);
 
-/// The same along a walk that others share: every block of the experience, in order, then what was
-/// usual. The model must outlive it.
-class UsualMeasure {
+/// The same along a walk that others share: every block of the experience, in order, then the
+/// baseline. The model must outlive it.
+class BaselineMeasure {
  public:
   /// Where the rows are in an experience of so many: the walk's first is its `first`, and those
   /// before the walk's `own` are not looked at.
@@ -44,13 +43,13 @@ class UsualMeasure {
     Eigen::Index own = 0;
   };
 
-  explicit UsualMeasure(const Model& model);
-  UsualMeasure(const Model& model, const Place& place);
-  ~UsualMeasure();
+  explicit BaselineMeasure(const Model& model);
+  BaselineMeasure(const Model& model, const Place& place);
+  ~BaselineMeasure();
   void add(const StateBlock& block);
-  std::optional<Usual> result() const { return usual_of(rows()); }
+  std::optional<Baseline> result() const { return baseline_of(rows()); }
   /// What the walk has seen so far.
-  UsualRows rows() const;
+  BaselineRows rows() const;
 
  private:
   class Runs;
@@ -63,7 +62,6 @@ class UsualMeasure {
   Eigen::Index limit_;  // of rows that are kept
   std::vector<double> errors_;
   Eigen::MatrixXd features_;
-  Eigen::MatrixXd seen_;  // with them: the reward and the observations
   Eigen::Index kept_ = 0;
 };
 
