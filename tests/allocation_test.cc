@@ -111,9 +111,9 @@ TEST(Allocation, SayingHowSureTheValueIsTakesNone) {
   model.deviation_factor = numbers.matrix(300, 300);
   const VectorXd state = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.standard_error(state); }), 0);
-  model.usual.emplace();
-  model.usual->mean = numbers.vector(300);
-  model.usual->weights = numbers.vector(300);
+  model.baseline.emplace();
+  model.baseline->mean = numbers.vector(300);
+  model.baseline->weights = numbers.vector(300);
   EXPECT_EQ(count_allocations([&] { model.novelty(state); }), 0);
 }
 
@@ -133,11 +133,10 @@ TEST(Allocation, HoldingWhatIsReadTakesNone) {
             0);
 }
 
-TEST(Allocation, WatchingForecastsTakesNone) {
-  ForecastWatch watch({.block = 2, .settling = 3}, VectorXd::Ones(2));
-  const VectorXd errors = VectorXd::Ones(2);
+TEST(Allocation, WatchingErrorsTakesNone) {
+  ErrorWatch watch({.block = 2, .settling = 3});
   EXPECT_EQ(count_allocations([&] {
-              for (int k = 0; k < 20; ++k) watch.add(errors, 1.0);
+              for (int k = 0; k < 20; ++k) watch.add(1.0);
             }),
             0);
 }

@@ -173,7 +173,7 @@ TEST_F(GuardCli, FallbacksThatMakeNoSenseAreRefused) {
   const std::string old = path("old.safetensors");
   done("learn " + path("log.csv") + learnt() + " --confidence=false -o " + old);
   EXPECT_FALSE(act(old, nectar("1")).answers[0].contains("novelty"));
-  expect_refused("act --fallback hold " + old, "fallback", "usual");
+  expect_refused("act --fallback hold " + old, "fallback", "baseline");
   EXPECT_EQ(act(old, nectar("1e6")).answers[0]["held"], json({"nectar"}));
 }
 
@@ -181,8 +181,7 @@ TEST_F(GuardCli, LargerErrorsAreAnAlarmThatNamesItsStep) {
   const std::string model = bee();
   std::string wild;
   for (int k = 0; k < 60; ++k) wild += nectar(k % 2 == 0 ? "0.05" : "1.95");
-  const Said said = act("--forecasts=false --block 5 --settling 20 --threshold 4 " + model,
-                        wandering(150) + wild);
+  const Said said = act("--block 5 --settling 20 --threshold 4 " + model, wandering(150) + wild);
   ASSERT_EQ(said.answers.size(), 210u);
   for (std::size_t k = 0; k < 150; ++k) ASSERT_FALSE(said.answers[k].contains("alarm")) << k;
   ASSERT_TRUE(said.answers.back().contains("alarm")) << said.err;

@@ -19,7 +19,6 @@ namespace waggle {
 inline Exported learnt(const char* title, Environment& environment, double discount,
                        FitOptions options, Index shown) {
   options.value.discount = discount;
-  options.choose = false;
   options.confidence = true;
   const ActionSpace& actions = environment.spec().actions;
   std::unique_ptr<Policy> policy;

@@ -296,7 +296,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<CollectOptions>("CollectOptions");
   expect_described<LearnOptions>("LearnOptions");
   expect_described<ScoreOptions>("ScoreOptions");
-  expect_described<WorthOptions>("WorthOptions");
+  expect_described<OffPolicyOptions>("OffPolicyOptions");
   expect_described<EpisodeScoreOptions>("EpisodeScoreOptions");
   expect_described<LogEvaluationOptions>("LogEvaluationOptions");
   expect_described<ForecastOptions>("ForecastOptions");
@@ -307,7 +307,6 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<ErrorWatchOptions>("ErrorWatchOptions");
   expect_described<GuardOptions>("GuardOptions");
   expect_described<AdaptationOptions>("AdaptationOptions");
-  expect_described<TrialOptions>("TrialOptions");
   expect_described<SensorOptions>("SensorOptions");
   for_each_environment([](const auto& entry) {
     expect_described<typename std::decay_t<decltype(entry)>::Options>(entry.name);

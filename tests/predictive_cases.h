@@ -17,7 +17,6 @@ inline FitOptions small_predictive(double discount = 0.9) {
   options.reservoir.units = 20;
   options.value.discount = discount;
   options.confidence = false;
-  options.choose = false;
   options.predictive = PredictiveOptions{.frames = 2,
                                          .seen = 3,
                                          .layer = 12,

@@ -27,7 +27,6 @@ class ResultsCli : public waggle::ResultsCli {
   }
 };
 
-const Names kCalibration = {"value", "return", "deviation", "rows"};
 
 TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   // A name that a shell would take apart.
@@ -46,9 +45,7 @@ TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   EXPECT_GT(result["log"]["reward"]["spread"], 0.1);
   for (const char* key : {"options", "fit", "warnings"}) EXPECT_TRUE(result.contains(key)) << key;
   expect_figures("learnt", result["figures"],
-                 {{"value", {"row", "reward", "value"}},
-                  {"ridge_path", {"ridge", "error"}},
-                  {"calibration", kCalibration}});
+                 {{"value", {"row", "reward", "value"}}, {"ridge_path", {"ridge", "error"}}});
   const Csv value = read_csv(path("learnt/value.csv"));
   ASSERT_EQ(value.at("row").size(), 1000u);
   EXPECT_EQ(value.at("row").front(), 500);
@@ -56,14 +53,13 @@ TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   // The value figure is the log's own rows.
   const Csv rows = read_csv(path("it's a log & more.csv"));
   EXPECT_EQ(value.at("reward")[7], rows.at("nectar")[507]);
-  EXPECT_EQ(read_csv(path("learnt/calibration.csv")).at("rows").size(), 10u);
   const Outcome printed = run(learn + " --json -o " + path("bee.safetensors"));
   EXPECT_FALSE(ordered_json::parse(printed.out).contains("figures"));
   expect_repeated("learnt", "--results");
 
   // A λ that was given has no path.
   done(learn + " --ridge 1e-4 -o " + path("b.safetensors") + " --results " + path("given"));
-  EXPECT_EQ(results("given")["figures"].size(), 2u);
+  EXPECT_EQ(results("given")["figures"].size(), 1u);
   expect_refused(learn + " -o " + path("b.safetensors") + " --results /proc/nowhere", "/proc");
 }
 
@@ -77,7 +73,6 @@ TEST_F(ResultsCli, EvaluationsAndForecastsListTheirFigures) {
                  {{"learnt", {"nectar", "move"}}, {"initial", {"nectar", "move"}}});
   done("evaluate " + model + " " + file + " --out " + path("log"));
   EXPECT_EQ(results("log")["kind"], "log-evaluation");
-  expect_figures("log", results("log")["figures"], {{"calibration", kCalibration}});
 
   std::ofstream config(path("c.toml"));
   config << "seed = 4\n[reservoir]\nunits = 30\n";

@@ -72,10 +72,10 @@ void ActEvents::look_at(Index channel, double value) {
   }
   // It stays so for some steps, of which this is the first.
   if (first(InputFault::stuck) && inputs.run(channel) == inputs.stuck_after(channel)) {
-    tell_(
-        fmt::format("step {}: {} = {} for {} steps: is it stuck? In what was learnt from it never "
-                    "stayed the same for more than {}",
-                    step, shown, value, inputs.run(channel), model_.usual->longest_runs[channel]));
+    tell_(fmt::format(
+        "step {}: {} = {} for {} steps: is it stuck? In what was learnt from it never "
+        "stayed the same for more than {}",
+        step, shown, value, inputs.run(channel), model_.baseline->longest_runs[channel]));
   }
 }
 
@@ -98,20 +98,14 @@ void ActEvents::look_at_alarm() {
   const bool now = policy_.alarm().has_value();
   if (now && !alarmed_) {
     const ErrorWatch& watch = policy_.watch();
-    const ForecastWatch* forecasts = policy_.forecasts();
-    tell_(!watch.alarm()
-              ? fmt::format("step {}: alarm: {} is not what is foretold of it, as it was "
-                            "in the first {} steps: has the machine changed?",
-                            *policy_.alarm(), printable(name(*forecasts->channel())),
-                            watch.settled_errors())
-          : watch.alarm_is_change()
+    tell_(watch.alarm_is_change()
               ? fmt::format("step {}: alarm: Bellman errors are larger than in the first {} steps: "
                             "has the machine changed?",
                             *policy_.alarm(), watch.settled_errors())
               : fmt::format("step {}: alarm: the mean squared Bellman error is {:.3g}, in training "
                             "it was {:.3g}: is it the machine that was learnt from?",
                             *policy_.alarm(), watch.mean_square(),
-                            model_.usual->bellman_error * model_.usual->bellman_error));
+                            model_.baseline->bellman_error * model_.baseline->bellman_error));
   }
   if (!now && alarmed_) {
     tell_(fmt::format("step {}: the alarm is over: errors are as they were", policy_.steps()));
@@ -207,7 +201,7 @@ std::string ActEvents::summary() const {
     add("the fallback acted", fmt::format("{}, {} in all", times(policy_.take_overs(), "time"),
                                           times(policy_.fallback_steps(), "step")));
   }
-  if (policy_.alarms() > 0) add("alarms", fmt::format("{}", policy_.alarms()));
+  if (policy_.watch().alarms() > 0) add("alarms", fmt::format("{}", policy_.watch().alarms()));
   if (const Adaptation* learning = policy_.adaptation()) {
     add("learnt from", times(learning->updates(), "step"));
     if (learning->pauses() > 0) add("not learnt from", times(learning->pauses(), "step"));

@@ -263,7 +263,6 @@ void EvaluateCommand::on_logs(const Model& loaded) const {
   if (!out.empty()) {
     require_writable_directory(out);
     write_file(out / "rows.csv", rows_csv(loaded, evaluation));
-    result["figures"] = write_figures(out, "", {calibration_figure(evaluation)});
   }
   finish(result, fmt::format("{} on {}, off-policy: {} rows, {} episode{}, {} judged\n",
                              model.string(), listed(targets), evaluation.rows, evaluation.episodes,

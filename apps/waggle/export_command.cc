@@ -94,7 +94,7 @@ struct ExportCommand {
     std::vector<const char*> names = {"_step", "_applied", "_value"};
     if (guarded) names.insert(names.begin(), "_begin_episode");
     if (guarded) names.push_back("_held");
-    if (guarded && model.usual) names.push_back("_novelty");
+    if (guarded && model.baseline) names.push_back("_novelty");
     if (!fallback.empty()) names.push_back("_fell_back");
     const char* last = names.back();
     names.pop_back();

@@ -160,8 +160,7 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       return show(now);
     };
     const LearnWith with{.progress = progress};
-    Learnt learnt = tuned ? learn_tuned(log.spec(), log, *tuned, with)
-                          : learn_from_log(log.spec(), log, options, with);
+    Learnt learnt = learn_from_log(log.spec(), log, tuned ? tuned->options : options, with);
     learnt.provenance.sources = named(logs);
     return learnt;
   };
@@ -184,25 +183,6 @@ TuneResult tune_settings(Log& log, const FitOptions& options, const TuneOptions&
   });
 }
 
-/// What spoke for the kind of value that was taken.
-std::string choice_line(const LogChoice& choice) {
-  return table_line(
-      "chosen for this log",
-      fmt::format("{}: on {} rows held out its value left {:.3g} unexplained, {} {:.3g}",
-                  choice.predictive() ? "predictive states" : "the memory itself", choice.judged,
-                  choice.predictive() ? choice.predictive_unexplained : choice.direct_unexplained,
-                  choice.predictive() ? "one on the memory itself" : "one on predictive states",
-                  choice.predictive() ? choice.direct_unexplained : choice.predictive_unexplained));
-}
-
-ordered_json to_json(const LogChoice& choice) {
-  return {{"predictive", choice.predictive()},
-          {"predictive_unexplained", choice.predictive_unexplained},
-          {"direct_unexplained", choice.direct_unexplained},
-          {"fitted", choice.fitted},
-          {"judged", choice.judged}};
-}
-
 /// What a reader of the results wants to know first, then everything the model says of itself.
 ordered_json to_json(const Learnt& model, const std::filesystem::path& file,
                      const std::string& command) {
@@ -220,7 +200,6 @@ ordered_json to_json(const Learnt& model, const std::filesystem::path& file,
                      {"mean", model.ranges.mean[0]},
                      {"spread", model.ranges.deviation[0]}}}};
   result.update(all);
-  if (model.choice) result["choice"] = to_json(*model.choice);
   return result;
 }
 
@@ -236,9 +215,7 @@ std::vector<Figure> ridge_figure(const Model& model) {
 /// What the model knows of its fit; the others could not be made.
 std::vector<Figure> figures_without_log(const Model& model) {
   std::vector<Figure> figures = ridge_figure(model);
-  for (const char* name : {"value", "calibration"}) {
-    figures.push_back(missing_figure(name, "interrupted"));
-  }
+  figures.push_back(missing_figure("value", "interrupted"));
   return figures;
 }
 
@@ -249,14 +226,14 @@ std::vector<Figure> figures_of(const Model& model, Log& log, std::uint64_t seed)
   Figure value{"value", {"row", "reward", "value"}, {}};
   ProgressLines lines("rows");
   try {
-    const LogEvaluation evaluation = evaluate_on_log(
-        model, log, {.seed = seed, .kept_rows = kShown, .worth = std::nullopt}, lines.callback());
+    const LogEvaluation evaluation =
+        evaluate_on_log(model, log, {.seed = seed, .kept_rows = kShown, .off_policy = std::nullopt},
+                        lines.callback());
     auto row = static_cast<double>(log.rows() - std::ssize(evaluation.by_row));
     for (const std::vector<double>& cells : evaluation.by_row) {
       value.rows.push_back({row++, cells[0], cells[1]});
     }
     figures.push_back(std::move(value));
-    figures.push_back(calibration_figure(evaluation));
   } catch (const Stopped&) {
     return figures_without_log(model);
   }
@@ -314,8 +291,7 @@ void LearnCommand::tell(const Learnt& model, const std::optional<TuneResult>& tu
       print(to_text(result));
       return;
     }
-    print(learnt_table(model) + (model.choice ? choice_line(*model.choice) : "") +
-          (tuned ? tuning_text(*tuned) : "") +
+    print(learnt_table(model) + (tuned ? tuning_text(*tuned) : "") +
           fmt::format("next: waggle evaluate {} ANOTHER_LOG.csv, waggle inspect {}\n", out.string(),
                       out.string()));
   };
@@ -350,8 +326,8 @@ void add_learn(CLI::App& app) {
                               ->capture_default_str();
   command
       ->add_option("--tune", options->tune,
-                   "choose settings that were not given by what they are worth on held-out halves "
-                   "of the log: for a time (60s, 5m, 1h), for a number of settings (12: the same "
+                   "choose settings that were not given by off-policy evaluation on halves of the "
+                   "log: for a time (60s, 5m, 1h), for a number of settings (12: the same "
                    "every time), or off")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();

@@ -20,19 +20,19 @@ std::string estimate_text(const Estimate& estimate) {
   return fmt::format("{:.4g}, {:.4g} to {:.4g}", estimate.value, estimate.lower, estimate.upper);
 }
 
-std::string worth_text(const PolicyWorth& worth) {
+std::string off_policy_text(const OffPolicyEstimate& found) {
   const std::string support =
-      fmt::format("{:.0f} % of its decisions lead where this log has been", 100.0 * worth.support);
-  if (!worth.known()) return table_line("worth", "this log cannot tell: " + worth.unknown);
-  std::string text =
-      table_line("worth", fmt::format("{}, {:.0f} % interval",
-                                      worth.episodic ? "discounted return of an episode"
-                                                     : "discounted reward per step from any row",
-                                      100.0 * worth.level));
-  text += table_line("  this controller", estimate_text(worth.learnt));
-  text += table_line("  as logged", estimate_text(worth.logged));
-  text += table_line("  difference", estimate_text(worth.difference) +
-                                         (worth.difference.excludes_zero() ? "" : ": may be none"));
+      fmt::format("{:.0f} % of its decisions lead where this log has been", 100.0 * found.support);
+  if (!found.known()) return table_line("off-policy", "this log cannot tell: " + found.unknown);
+  std::string text = table_line(
+      "off-policy", fmt::format("{}, {:.0f} % interval",
+                                found.episodic ? "discounted return of an episode"
+                                               : "discounted reward per step from any row",
+                                100.0 * found.level));
+  text += table_line("  this controller", estimate_text(found.learnt));
+  text += table_line("  as logged", estimate_text(found.logged));
+  text += table_line("  difference", estimate_text(found.difference) +
+                                         (found.difference.excludes_zero() ? "" : ": may be none"));
   return text + table_line("  support", support);
 }
 
@@ -40,7 +40,7 @@ std::string worth_text(const PolicyWorth& worth) {
 
 std::string to_table(const Model& model, const LogEvaluation& e) {
   std::string text = table_line("mean reward logged", fmt::format("{:.4g}", e.mean_reward));
-  if (e.worth) text += worth_text(*e.worth);
+  if (e.off_policy) text += off_policy_text(*e.off_policy);
   text +=
       table_line("Bellman error",
                  fmt::format("{:.4g} of the logged actions, {:.4g} greedy, {:.4g} "
@@ -53,11 +53,6 @@ std::string to_table(const Model& model, const LogEvaluation& e) {
                     e.slope, e.intercept < 0 ? "−" : "+", std::abs(e.intercept), e.with_return));
     if (model.options.sweeps > 0) {
       text += "  (the value is that of the learnt policy, the return that of the logged one)\n";
-    }
-    text += "  by value:     rows      value     return  deviation\n";
-    for (const LogEvaluation::Decile& decile : e.deciles) {
-      text += fmt::format("           {:>8} {:>10.4g} {:>10.4g} {:>10.4g}\n", decile.rows,
-                          decile.value, decile.realised, decile.deviation);
     }
   } else {
     text += table_line("value and return", "too few rows to know what followed");
@@ -87,13 +82,8 @@ ordered_json to_json(const Model& model, const LogEvaluation& e) {
   move("lowest_value", "values", "lowest");
   move("highest_value", "values", "highest");
   move("with_return", "calibration", "rows");
-  for (const char* name : {"slope", "intercept", "correlation", "deciles"}) {
+  for (const char* name : {"slope", "intercept", "correlation"}) {
     move(name, "calibration", name);
-  }
-  for (ordered_json& decile : json["calibration"]["deciles"]) {
-    ordered_json realised = std::move(decile["realised"]);
-    decile.erase("realised");
-    decile["return"] = std::move(realised);
   }
   if (model.controller.actions.is_discrete()) {
     move("same_share", "agreement", "same_share");

@@ -76,7 +76,7 @@ std::string tuning_text(const TuneResult& tuned) {
       fmt::format("{}, on two halves of {} rows, in {:.1f} s{}", tuned.trials.size(), tuned.rows,
                   seconds, tuned.out_of_time ? "; there were more to try" : ""));
   text += "    " + padded("settings", width) + padded("over logged", 18) +
-          padded("over as given", 18) + padded("stretch", 10) + "s\n";
+          padded("over as given", 18) + padded("support", 10) + "s\n";
   for (std::size_t i = 0; i < tuned.trials.size(); ++i) {
     const TuneTrial& trial = tuned.trials[i];
     text += (i == tuned.taken ? "  * " : "    ") + padded(trial.settings, width);
@@ -86,7 +86,7 @@ std::string tuning_text(const TuneResult& tuned) {
     }
     text += padded(with_error(trial.difference), 18) +
             padded(i == 0 ? "" : with_error(trial.gain), 18) +
-            padded(fmt::format("{:.3g}", trial.stretch), 10) +
+            padded(fmt::format("{:.0f} %", 100.0 * trial.support), 10) +
             fmt::format("{:.1f}\n", trial.seconds);
   }
   const TuneTrial& taken = tuned.trials[tuned.taken];

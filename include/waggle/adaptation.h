@@ -24,9 +24,6 @@ struct AdaptationOptions {
   Eigen::Index memory = 5000;
   /// > 0: how many steps the start counts for, and goes on counting for.
   double trust = 1000.0;
-  /// > 0: what the start's precision is where the model does not say how sure it is, in units of
-  /// the mean squared feature of a step.
-  double ridge = 0.1;
   /// ≥ 0: the standard deviation of what is added to a continuous action, in units of the smallest
   /// deviation that a number of the action had in the experience. What is never tried is not
   /// learnt.
@@ -36,8 +33,6 @@ struct AdaptationOptions {
   /// ≥ 8: for how many steps one of the two acts. Not given: four times as many as the discount
   /// looks ahead, from 100 to 1000.
   std::optional<Eigen::Index> trial_steps = std::nullopt;
-  /// ≥ 2: turns of four blocks at the beginning in which the start acts alone.
-  Eigen::Index trial_settling = 3;
   /// > 0: by how many standard errors the adapted one may earn less before it is given up.
   double worse = 2.0;
 
@@ -52,13 +47,10 @@ template <typename Visitor>
 void describe(Visitor& v, AdaptationOptions& o) {
   v("memory", o.memory, "steps after which what happened counts for a third");
   v("trust", o.trust, "steps that the model as it was counts for");
-  v("ridge", o.ridge, "the same where the model does not say how sure it is, per squared feature");
   v("noise", o.noise, "added to a continuous action to learn from, in its deviations");
   v("epsilon", o.epsilon, "chance of a random choice, to learn from");
   v("trial_steps", o.trial_steps,
     "steps in which one of the two acts, start or adapted; none: by the discount, 100 to 1000");
-  v("trial_settling", o.trial_settling,
-    "turns of four times as many in which the start acts alone");
   v("worse", o.worse, "standard errors that the adapted one may earn less before it goes back");
 }
 
@@ -71,9 +63,8 @@ void describe(Visitor& v, AdaptationOptions& o) {
 ///
 ///     V(x) = V_0(x) + ηᵀψ(x),    ψ = √(N / trust) Lᵀφ / σ,    Cov(W) = LLᵀ of N rows, residual σ
 ///
-/// so that η = 0 with precision 1 is what `trust` rows like those of training would say of W. Where
-/// the model does not say how sure it is, ψ = φ / √(trust · ridge · m), m the mean squared feature
-/// of the first 100 steps. η follows ForgettingTd with V_0's Bellman errors as rewards, ρ_k = r_k +
+/// so that η = 0 with precision 1 is what `trust` rows like those of training would say of W. η
+/// follows ForgettingTd with V_0's Bellman errors as rewards, ρ_k = r_k +
 /// γV_0(x_{k+1}) − V_0(x_k): φ is of the state that what was *applied* led to, φ' of the one that
 /// the policy *decided* for next, by the weights it then had. So it follows LSTD's fixed point of
 /// the policy at work, its exploration included, on the states it comes to: policy iteration in
@@ -84,7 +75,8 @@ void describe(Visitor& v, AdaptationOptions& o) {
 /// is trusted twice as much.
 class Adaptation {
  public:
-  /// The model must outlive it. Throws Error for bad options or a model that is not usable.
+  /// The model must outlive it. Throws Error for bad options, and for a model that is not usable or
+  /// does not say how sure it is.
   Adaptation(const Model& model, const AdaptationOptions& options);
 
   /// How the policy is to deviate, so that there is something to learn from.
@@ -122,7 +114,6 @@ class Adaptation {
 
  private:
   void write_features(const Eigen::Ref<const Eigen::VectorXd>& state, Eigen::VectorXd& psi);
-  bool measured() const;
   bool is_possible(double reward) const;
   double learn(double reward, const Eigen::VectorXd& next, double next_value, bool sound,
                EpisodeEnd end);
@@ -135,8 +126,6 @@ class Adaptation {
   Eigen::Index size_;
   double lowest_, highest_;  // rewards that can be
   double trust_;
-  double mean_square_ = 0.0;  // of the features, where their covariance is not known
-  Eigen::Index measured_ = 0;
   ForgettingTd value_;
   Trial trial_;
   Eigen::VectorXd acting_;      // W

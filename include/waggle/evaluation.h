@@ -105,7 +105,7 @@ EpisodeScore score_episodes(EnvironmentCopies& environment, PolicyGroup& policie
                             const EpisodeScoreOptions& options = {},
                             const ProgressCallback& progress = {});
 
-/// What a policy is worth by ControlProblem::score.
+/// What a policy earns by ControlProblem::score.
 struct ProblemScore {
   double score = 0.0;
   double standard_error = 0.0;
@@ -119,8 +119,18 @@ struct ProblemScore {
 ProblemScore score_on(const ControlProblem& problem, Policy& policy,
                       EpisodeScoreOptions options = {}, const ProgressCallback& progress = {});
 
-/// How it is estimated what a policy is worth.
-struct WorthOptions {
+/// A number, and the interval it is in with the probability asked for.
+struct Estimate {
+  double value = 0.0;
+  double standard_error = 0.0;
+  double lower = 0.0;
+  double upper = 0.0;
+
+  bool excludes_zero() const { return lower > 0.0 || upper < 0.0; }
+};
+
+/// How off-policy evaluation is done.
+struct OffPolicyOptions {
   double level = 0.9;  ///< of the intervals, in (0, 1)
   /// Of the model's decisions, the share that must be as familiar to the log as its own steps are,
   /// in [0, 1]; below it there is no estimate.
@@ -132,43 +142,32 @@ struct WorthOptions {
 
 /// Names every field with a line of help, as describe.h says.
 template <typename Visitor>
-void describe(Visitor& v, WorthOptions& o) {
+void describe(Visitor& v, OffPolicyOptions& o) {
   v("level", o.level, "of the intervals");
   v("least_support", o.least_support, "share of decisions that must lead where the log has been");
 }
 
-/// A number, and the interval it is in with the probability asked for.
-struct Estimate {
-  double value = 0.0;
-  double standard_error = 0.0;
-  double lower = 0.0;
-  double upper = 0.0;
-
-  bool excludes_zero() const { return lower > 0.0 || upper < 0.0; }
-};
-
-/// What two policies are worth, the model's and the one that made the log, by fitted evaluation of
-/// both on that log: LSTD with the action that each would have taken, on the model's features and
-/// the products of the last step's numbers.
+/// What the model's policy would earn, and what the one earns that made a log: the value of either
+/// is fitted to that log by LSTD, on the model's features, with the action that it would have taken
+/// in place of the logged one.
 ///
 /// Of a log with episodes that terminate it is the discounted return of an episode, the reward it
 /// begins with not counted. Of any other it is (1 − γ) E[r_{k+1} + γ r_{k+2} + …] when the policy
 /// takes over at any row: reward per step, near steps counting most.
 ///
 /// The intervals say how much the answer would differ on another log of the same length: groups of
-/// episodes, or of stretches longer than the memory, are left out one at a time. Beside that error
-/// counts, as a rule of thumb for what the features cannot express, a quarter of what the answer
-/// changes by with every other feature of the model alone.
-struct PolicyWorth {
-  Estimate learnt;
-  Estimate logged;
-  Estimate difference;  ///< of the learnt policy over the logged one
+/// episodes, or of stretches longer than the memory, are left out one at a time. They do not count
+/// what the features cannot express.
+struct OffPolicyEstimate {
+  Estimate learnt = {};
+  Estimate logged = {};
+  Estimate difference = {};  ///< of the learnt policy over the logged one
   bool episodic = false;
   /// The share of the learnt policy's decisions that lead where the log has been: whose leverage
   /// φᵀ(S + λ)⁻¹φ is below that of 99 % of the log's own steps.
   double support = 0.0;
   double level = 0.9;
-  std::string unknown;  ///< why the log cannot tell, and what to log instead; empty if it can
+  std::string unknown = {};  ///< why the log cannot tell, and what to log instead; empty if it can
 
   bool known() const { return unknown.empty(); }
 };
@@ -176,8 +175,8 @@ struct PolicyWorth {
 struct LogEvaluationOptions {
   std::uint64_t seed = 0;      ///< of random candidates, if the search draws any
   Eigen::Index kept_rows = 0;  ///< how many of the last rows to return one by one, ≥ 0
-  /// Not given: what the policies are worth is not estimated.
-  std::optional<WorthOptions> worth = WorthOptions{};
+  /// Not given: there is no off-policy estimate.
+  std::optional<OffPolicyOptions> off_policy = OffPolicyOptions{};
 };
 
 /// Names every field with a line of help, as describe.h says.
@@ -185,7 +184,7 @@ template <typename Visitor>
 void describe(Visitor& v, LogEvaluationOptions& o) {
   v("seed", o.seed, "of random candidates, where the search needs them");
   v("kept_rows", o.kept_rows, "how many of the last rows to return one by one");
-  v("worth", o.worth, "how it is estimated what the policies are worth; none: it is not");
+  v("off_policy", o.off_policy, "how off-policy evaluation is done; none: it is not");
 }
 
 /// A model held against a log it was not learnt from, without acting: off-policy.
@@ -207,13 +206,6 @@ struct LogEvaluation {
   double slope = 0.0;
   double intercept = 0.0;
   double correlation = 0.0;
-  struct Decile {
-    Eigen::Index rows = 0;
-    double value = 0.0;      ///< mean predicted
-    double realised = 0.0;   ///< mean return
-    double deviation = 0.0;  ///< of the return
-  };
-  std::vector<Decile> deciles;  ///< by predicted value, ascending
 
   /// Greedy against logged actions: the share that is the same if they are choices, else the root
   /// mean square of the difference and the logged deviation, for each number of an action.
@@ -224,8 +216,8 @@ struct LogEvaluation {
   /// The last rows, as many as were asked for: reward, value, return (NaN if not known), TD error,
   /// logged and greedy action.
   std::vector<std::vector<double>> by_row;
-  std::optional<PolicyWorth> worth = std::nullopt;  ///< if it was asked for
-  std::vector<std::string> warnings;                ///< for a person
+  std::optional<OffPolicyEstimate> off_policy = std::nullopt;  ///< if it was asked for
+  std::vector<std::string> warnings;                           ///< for a person
 };
 
 /// Throws Error if a row does not fit the model or none is left to judge, Stopped if the end was

@@ -44,7 +44,7 @@ class ActionSearch;
 /// π(history) = argmax_a Wᵀφ(F(x_k, z_k(a))), over an interval, over sampled candidates (Algorithms
 /// 1_step_algorithm and 1_step_algorithm_mm) or over all choices of a discrete space. The first of
 /// equal candidates wins, and the leftmost of equal points of an interval. Where the controller has
-/// limits, a is looked for, and strayed to, within them.
+/// limits, a is looked for, and explored, within them.
 ///
 /// For an echo state network A x + ζ + C (r, o) is formed once for all candidates, so a decision
 /// costs O(n² + n · candidates), or O(n² + n log n) if exact, and includes the step to x_{k+1}. No

@@ -14,8 +14,8 @@
 #include <waggle/names.h>
 
 /// A learnt controller at work on a machine: what it reads is kept within what it has learnt from,
-/// how unlike that a situation is is told and may hand over to another policy, and its errors and
-/// forecasts are watched.
+/// how unlike that a situation is is told and may hand over to another policy, and its errors
+/// are watched.
 ///
 ///     percept ──InputGuard──▶ held percept ──▶ controller ──novelty──▶ its action,
 ///                                                   │                  or the fallback's
@@ -197,7 +197,7 @@ std::unique_ptr<Policy> make_fallback(Fallback fallback, const ActionSpace& acti
 class GuardedPolicy final : public Policy {
  public:
   /// The model must outlive it. Throws Error for bad options, and for a fallback where the model
-  /// does not know what is usual.
+  /// has no baseline.
   explicit GuardedPolicy(const Model& model, const GuardOptions& options = {},
                          Start start = Start::fresh, std::unique_ptr<Policy> fallback = nullptr,
                          const std::optional<AdaptationOptions>& learning = std::nullopt);
@@ -222,13 +222,9 @@ class GuardedPolicy final : public Policy {
   Eigen::Index take_overs() const { return take_overs_; }          ///< how often it began to act
   Eigen::Index fallback_steps() const { return fallback_steps_; }  ///< in how many steps it did
   const ErrorWatch& watch() const { return watch_; }
-  /// On what is seen, channels as InputGuard's; null if it was not asked for, the model foretells
-  /// nothing, or goes on learning and so does other things than before.
-  const ForecastWatch* forecasts() const { return forecasts_ ? &*forecasts_ : nullptr; }
-  Eigen::Index alarms() const { return alarms_; }  ///< of either that have begun
   /// The step, counted from 1, with which the alarm began that is on.
   std::optional<Eigen::Index> alarm() const { return alarm_; }
-  bool knows_novelty() const { return model_.usual.has_value(); }
+  bool knows_novelty() const { return model_.baseline.has_value(); }
   const GuardOptions& options() const { return options_; }
   /// What is learnt; null if nothing is to be.
   const Adaptation* adaptation() const { return adaptation_ ? &*adaptation_ : nullptr; }
@@ -240,9 +236,6 @@ class GuardedPolicy final : public Policy {
 
  private:
   bool sound() const;
-  void foretell();
-  void watch_forecasts();
-  void measure_effort(const Eigen::Ref<const Eigen::VectorXd>& action);
   void judge();
   void adapt(bool acts);
   void fall_back(Draws draws, Eigen::Ref<Eigen::VectorXd> action);
@@ -254,7 +247,6 @@ class GuardedPolicy final : public Policy {
   InputGuard inputs_;
   InputGuard before_;  // as it was, should a step fail
   ErrorWatch watch_;
-  std::optional<ForecastWatch> forecasts_;
   std::optional<Adaptation> adaptation_;
   bool acted_adapted_ = false;
   Percept percept_;
@@ -264,11 +256,7 @@ class GuardedPolicy final : public Policy {
   Eigen::Index calm_ = 0;  // steps below the limit, one after the other
   Eigen::Index take_overs_ = 0;
   Eigen::Index fallback_steps_ = 0;
-  Eigen::VectorXd features_;  // of what was decided for
-  Eigen::VectorXd foretold_;  // then what they foretell, and how far that was off
-  double effort_;             // of the last action; NaN: choices have none
   std::optional<Eigen::Index> alarm_;
-  Eigen::Index alarms_ = 0;
   Eigen::Index steps_ = 0;
   Eigen::Index in_episode_ = 0;
 };

@@ -47,25 +47,10 @@ struct LearnRound {
   PolicyIterationEnd end = PolicyIterationEnd::stopped;  ///< if there were sweeps
 };
 
-/// What spoke for predictive states, or against them, when a log was learnt from: the shares of the
-/// variance of r_k + γ V(x_{k+1}) that V(x_k) leaves unexplained, of rows that neither value was
-/// fitted to. Infinite if a value could not be fitted.
-struct LogChoice {
-  double predictive_unexplained = 0.0;
-  double direct_unexplained = 0.0;  ///< by a value on the memory itself
-  Eigen::Index fitted = 0;          ///< rows
-  Eigen::Index judged = 0;          ///< rows
-
-  bool predictive() const { return predictive_unexplained <= direct_unexplained; }
-  /// By the kind that was taken.
-  double unexplained() const { return std::min(predictive_unexplained, direct_unexplained); }
-};
-
 /// A model, and how it came to be.
 struct Learnt : Model {
   Trajectory experience = {1, 0};  ///< all of it; empty if it was a stream
   std::vector<LearnRound> rounds;
-  std::optional<LogChoice> choice = std::nullopt;  ///< if FitOptions::choose asked for one
 };
 
 /// What a learner may be given beside its options.
@@ -92,8 +77,8 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 
 /// Learns from a log alone, as one round. A stream is read once for every pass, so that memory does
 /// not grow with it: three times to look at it, once or twice for the value and for every sweep,
-/// and once for the confidence; FitOptions::choose reads its first rows before that. Throws Error
-/// for bad options, and for a log that is empty or does not fit; Stopped as `learn`.
+/// and once for the confidence. Throws Error for bad options, and for a log that is empty or does
+/// not fit; Stopped as `learn`.
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log,
                       const FitOptions& options = {}, const LearnWith& with = {});
 /// From one in memory, which the result carries.

@@ -7,13 +7,13 @@
 #include <Eigen/Core>
 
 #include <waggle/actuator.h>
+#include <waggle/baseline.h>
 #include <waggle/controller.h>
 #include <waggle/environment.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/reservoir.h>
-#include <waggle/usual.h>
 #include <waggle/value.h>
 
 namespace waggle {
@@ -32,9 +32,6 @@ struct FitOptions {
   /// itself. Only for the latter count `members`, `sweeps`, `reweight` and, of `value`, everything
   /// but the discount and the washout.
   std::optional<PredictiveOptions> predictive = PredictiveOptions{};
-  /// For a log, with predictive states: a value on the memory itself is tried as well, and taken if
-  /// it foretells rows held out better (LogChoice).
-  bool choose = true;
   /// Of policy iteration, at most; 0: the value is that of the policy that made the experience.
   int sweeps = 20;
   bool reweight = false;  ///< weight rows by inverse variance, from the second sweep on
@@ -48,7 +45,7 @@ struct FitOptions {
   /// Bounds ±limit for actions the environment leaves unbounded. If not given, they are taken from
   /// the experience, unless the sampled maximiser needs none.
   std::optional<double> action_limit = std::nullopt;
-  /// Find out how sure the value is and what is usual: one more pass through the experience and n²
+  /// Find out how sure the value is and the baseline: one more pass through the experience and n²
   /// numbers more.
   bool confidence = true;
 
@@ -68,7 +65,6 @@ void describe(Visitor& v, FitOptions& o) {
   v("confidence", o.confidence, "find out how sure the value is, which takes one more pass");
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is fitted");
-  v("choose", o.choose, "for a log: predictive states only if held-out rows speak for them");
   v("predictive", o.predictive, "predictive states and a value on them; none: on the memory");
   v("greedy", o.greedy, "how the best action is found");
   v("limits", o.limits, "of what carries the actions out");
@@ -128,9 +124,9 @@ void describe(Visitor& v, CollectOptions& o) {
   v("growth", o.growth, "learn again when the rows have grown by this share, if they do");
   v("first_steps", o.first_steps, "of the initial policy, where rounds grow");
   v("final_sweeps", o.final_sweeps, "of policy iteration after the last round, if more");
-  v("exploration", o.exploration, "how far from the best action to stray, from round 2 on");
-  v("final_exploration", o.final_exploration, "and in the last round that strays, if it changes");
-  v("greedy_rounds", o.greedy_rounds, "the last rounds, which do not stray at all");
+  v("exploration", o.exploration, "how to explore, from round 2 on");
+  v("final_exploration", o.final_exploration, "and in the last round that explores, if it changes");
+  v("greedy_rounds", o.greedy_rounds, "the last rounds, which do not explore at all");
 }
 
 /// Where a model comes from.
@@ -177,8 +173,8 @@ struct Model {
   Eigen::MatrixXd deviation_factor;
   std::optional<Improvement> improvement;  ///< not known of files that do not say so
   ChannelRanges ranges;                    ///< what each channel did in the experience
-  /// What was usual in it; found out with the confidence, and not known of older files.
-  std::optional<Usual> usual = std::nullopt;
+  /// The baseline of its experience; found out with the confidence, and not known of older files.
+  std::optional<Baseline> baseline = std::nullopt;
   /// Where a run of the policy has left everything it learnt from far behind: 100 times the largest
   /// |observation| of the experience, or |reward| where nothing is observed. For
   /// RolloutOptions::divergence_limit.
@@ -201,11 +197,11 @@ struct Model {
   /// cannot express; of predictive states it is that of the last fit, a little more than that of
   /// several in the mean. Throws Error if the size differs or has_confidence() is false. O(n²).
   double standard_error(const Eigen::Ref<const Eigen::VectorXd>& features) const;
-  /// Usual::novelty of features φ(x): above 1, 99 % of the experience was nearer to its middle.
-  /// Throws Error if the size differs or `usual` is not known. O(n).
+  /// Baseline::novelty of features φ(x): above 1, 99 % of the experience was nearer to its middle.
+  /// Throws Error if the size differs or `baseline` is not known. O(n).
   double novelty(const Eigen::Ref<const Eigen::VectorXd>& features) const;
 
-  /// The features that deviation_factor and usual are of, the last of φ: all, or of predictive
+  /// The features that deviation_factor and baseline are of, the last of φ: all, or of predictive
   /// states the last fit's.
   Eigen::Index fitted_size() const;
 

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <cstdint>
+#include <array>
 
 #include <Eigen/Core>
-
-#include <waggle/random.h>
 
 namespace waggle {
 
 struct TrialOptions {
-  Eigen::Index block = 100;   ///< ≥ 8: steps in which one of the two acts
-  Eigen::Index settling = 3;  ///< ≥ 2: turns at the beginning in which the start acts alone
+  Eigen::Index block = 100;  ///< ≥ 8: steps in which one of the two acts
   Eigen::Index memory = 2000;  ///< ≥ 1, m: a turn counts for (1 − 1/m) of what it did, a step later
   double worse = 2.0;          ///< > 0: standard errors that the adapted one may earn less
   double discount = 0.98;      ///< γ in [0, 1)
@@ -19,41 +16,30 @@ struct TrialOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, TrialOptions& o) {
-  v("block", o.block, "steps in which one of the two acts");
-  v("settling", o.settling, "turns at the beginning in which the start acts alone");
-  v("memory", o.memory, "steps after which a turn counts for a third");
-  v("worse", o.worse, "standard errors that the adapted one may earn less");
-  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
-}
-
 /// Finds out by trial which of two controllers earns more. They act in turn, in blocks: of four
-/// blocks, a turn, one is the start's, at a place drawn at random, and three are the adapted one's.
-/// A turn's difference is
+/// blocks, a turn, one is the start's, a place later in every turn, and three are the adapted
+/// one's. In the first turn the start acts alone. A turn's difference is
 ///
 ///     d = mean over the adapted blocks − the start's block
 ///
-/// of the mean reward a step, in which the first quarter of a block, in which the last one's
-/// actions still work, does not count. Where an episode terminates, rewards count as they do in the
-/// discounted return of its steps in the mean: r_i by 1 − γ^i, i its place in the episode or block,
-/// from 1. With turns weighted by age, w_c = f^(steps since), and the s turns at the beginning, in
-/// which the start acted in all four places and d is 0 but for chance,
+/// of the mean reward a step; the first quarter of a block, in which the last one's actions still
+/// work, does not count. Where an episode terminates, rewards count as they do in the discounted
+/// return of its steps in the mean: r_i by 1 − γ^i, i its place in the episode or block, from 1.
+/// With turns weighted by age, w_c = f^(steps since),
 ///
-///     D = Σ w_c d_c / Σ w_c,    σ² = (n Σ w_c (d_c − D)² / Σ w_c + Σ_s d_s²) / (n + s − 1),
-///     n = (Σ w_c)² / Σ w_c²,    standard error  σ / √n
+///     D = Σ w_c d_c / Σ w_c,   σ² = Σ w_c (d_c − D)² / Σ w_c · n / (n − 1),   n = (Σ w_c)² / Σ
+///     w_c²
 ///
-/// and the adapted one is worse when D + t · (standard error) < 0, t Student's quantile for n + s −
-/// 1 degrees of freedom at which a normal one is `worse`. Neighbouring blocks share what drifts
-/// slowly, so that it cancels; that a place is drawn keeps what is periodic from being mistaken.
+/// and the adapted one is worse when D + t σ / √n < 0, t Student's quantile for n − 1 degrees of
+/// freedom at which a normal one is `worse`. Neighbouring blocks share what drifts slowly, so that
+/// it cancels.
 class Trial {
  public:
   /// Throws Error for bad options.
   explicit Trial(const TrialOptions& options = {});
 
   /// Whether the adapted one is to act in the step to come.
-  bool adapted() const { return adapted_; }
+  bool adapted() const { return begun_ && at_ != place_; }
   /// What a step has earned.
   struct Earned {
     double reward = 0.0;
@@ -68,37 +54,30 @@ class Trial {
   void restart();
 
   const TrialOptions& options() const { return options_; }
-  bool settling() const { return settled_ < options_.settling; }
   Eigen::Index turns() const { return turns_; }  ///< with the adapted one, since the last restart
   double difference() const;                     ///< D; 0 before there was a turn
-  /// t · (standard error); infinite before there was a turn.
+  /// t · (standard error); infinite of fewer turns than a scatter can be known from.
   double interval() const;
-  bool worse() const { return turns_ > 0 && difference() + interval() < 0.0; }
-  bool better() const { return turns_ > 0 && difference() > interval(); }
+  bool worse() const { return difference() + interval() < 0.0; }
 
  private:
-  static constexpr Eigen::Index kBlocks = 4;
-  void begin_block();
+  static constexpr std::size_t kBlocks = 4;
   void end_segment(bool terminated);
   void end_block();
   void end_turn();
-  void draw_place();
 
   TrialOptions options_;
-  std::uint64_t drawn_ = 0;  // places, so far
-  Eigen::Index place_ = 0;   // of the start's block in this turn
-  Eigen::Index at_ = 0;      // the block that is on
-  bool adapted_ = false;
+  bool begun_ = false;     // the first turn is over
+  std::size_t place_ = 0;  // of the start's block in this turn
+  std::size_t at_ = 0;     // the block that is on
   Eigen::Index in_block_ = 0;
   // Of the block: steps that count, what they earned, and what they did since the episode began, as
   // it is and as it counts if that terminates.
   Eigen::Index counted_ = 0;
   double earned_ = 0.0, since_ = 0.0, since_terminated_ = 0.0, fade_ = 1.0;
-  double means_[kBlocks] = {};
+  std::array<double, kBlocks> means_ = {};
   bool whole_ = true;  // enough of each block of this turn counted
-  Eigen::Index settled_ = 0, turns_ = 0;
-  double unit_ = 0.0;  // in which d is in the sums: a power of two, 0 before there was one
-  double settling_squares_ = 0.0;
+  Eigen::Index turns_ = 0;
   double weight_ = 0.0, squared_weight_ = 0.0, sum_ = 0.0, squares_ = 0.0;  // Σw, Σw², Σwd, Σwd²
 };
 

@@ -4,6 +4,7 @@
 #include <waggle/activation.h>
 #include <waggle/actuator.h>
 #include <waggle/adaptation.h>
+#include <waggle/baseline.h>
 #include <waggle/bee_world.h>
 #include <waggle/cart_pole.h>
 #include <waggle/control_problem.h>
@@ -52,6 +53,5 @@
 #include <waggle/trajectory.h>
 #include <waggle/trial.h>
 #include <waggle/tuning.h>
-#include <waggle/usual.h>
 #include <waggle/value.h>
 #include <waggle/version.h>

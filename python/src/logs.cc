@@ -81,8 +81,7 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
     const nb::gil_scoped_release release;
     const EnvironmentSpec& spec = log.log->spec();
     if (search) tuned = tune_log(spec, *log.log, options, *search, watcher.callback());
-    learnt = tuned ? learn_tuned(spec, *log.log, *tuned, with)
-                   : learn_from_log(spec, *log.log, options, with);
+    learnt = learn_from_log(spec, *log.log, tuned ? tuned->options : options, with);
   }
   learnt->provenance.sources = log.sources;
   return new Held(*std::move(learnt), std::move(tuned));

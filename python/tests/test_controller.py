@@ -302,7 +302,7 @@ def test_exported_c_is_guarded_if_asked(cartpole, bee_columns, tmp_path):
     header = (tmp_path / "pole.h").read_text()
     assert "pole_held" in header
     assert "pole_fell_back" not in header
-    with pytest.raises(waggle.Error, match="does not say what is usual"):
+    with pytest.raises(waggle.Error, match="has no baseline"):
         cartpole.export_c(tmp_path / "pole", guard=True, fallback="hold")
     bee = waggle.learn_log(bee_columns, reward="nectar", action="move", preset="direct", units=30)
     wide, narrow = (

@@ -176,7 +176,7 @@ def test_episodes_and_bounds():
     result = controller.evaluate_log(columns)
     assert result.rows == 120
     assert result.lowest_value < result.highest_value
-    assert set(result.worth) >= {"unknown", "episodic", "support", "level"}
+    assert set(result.off_policy) >= {"unknown", "episodic", "support", "level"}
     assert "rows judged" in repr(result)
 
 

@@ -128,7 +128,7 @@ def test_options_of_structs_that_may_be_absent_are_keyword_arguments_too():
     def of(**options):
         return waggle.learn_log(LOG, gamma=0.5, units=5, **options).summary["options"]
 
-    small = {"choose": False, "predictive_layer": 6, "predictive_features": 7}
+    small = {"predictive_layer": 6, "predictive_features": 7}
     learnt = of(**small, predictive={"dynamics": 5, "layer": 9})["predictive"]
     assert (learnt["layer"], learnt["features"], learnt["dynamics"]) == (6, 7, 5)
     # One of them switches the struct on, with its own defaults.

@@ -135,8 +135,8 @@ def learn_log(
     within `bounds` (lower, upper), which are otherwise those of the log. Of a Minari dataset all this
     is known.
 
-    `tune`: seconds to search for better settings, by what each would be worth on the half of the log
-    it was not learnt from; True: 60; or how, as a dict of `seconds`, `trials`, `margin` and `fixed`.
+    `tune`: seconds to search for better settings, by off-policy evaluation on the half of the log
+    it was not learnt from; True: 60; or how, as a dict of `seconds`, `trials` and `fixed`.
     What you give as an option, or by another preset, is not searched. `Controller.tuning` has what
     was tried.
 

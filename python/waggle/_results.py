@@ -55,12 +55,11 @@ class LogEvaluation:
     intercept: float
     correlation: float
     with_return: int
-    deciles: list[dict[str, float]]
     same_share: float
     action_difference: list[float]
     action_deviation: list[float]
-    worth: dict[str, Any]
-    """What the controller and the logged policy are worth by this log: `learnt`, `logged` and
+    off_policy: dict[str, Any]
+    """What the controller and the logged policy would earn, by this log: `learnt`, `logged` and
     `difference` with their intervals, or why it cannot tell, in `unknown`."""
     warnings: list[str]
 

@@ -33,8 +33,8 @@ VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
 
 /// Explores: replaces the action by a random one, which may be held for several steps, or adds
 /// noise to it; within reach. Returns whether it was replaced.
-bool stray(const ActionSearch& search, const Exploration& exploration, HeldActions& held,
-           Draws& draws, Ref<VectorXd> action) {
+bool deviate(const ActionSearch& search, const Exploration& exploration, HeldActions& held,
+             Draws& draws, Ref<VectorXd> action) {
   if (!exploration.held) return search.explore(exploration, draws, action);
   // A random action is held for kMeanTime steps on average: begun with this chance, they make a
   // share ε of all steps.
@@ -102,7 +102,7 @@ void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> actio
 }
 
 void GreedyPolicy::explore(Draws& draws, Ref<VectorXd> action) {
-  explored_ = stray(*search_, exploration_, held_, draws, action);
+  explored_ = deviate(*search_, exploration_, held_, draws, action);
 }
 
 void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
@@ -204,7 +204,7 @@ void GreedyGroup::act(std::span<const Percept> percepts, std::span<const Index> 
     if (actuators_[i].limited()) search_->set_reach(actuators_[i].reach());
     search_->maximise(draws[i], action);
     if (!actuators_[i].reach().kept) {
-      explored_[i] = stray(*search_, exploration_, held_[i], draws[i], action);
+      explored_[i] = deviate(*search_, exploration_, held_[i], draws[i], action);
     }
     search_->apply(action, next_.col(j));
   }

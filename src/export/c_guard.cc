@@ -174,8 +174,8 @@ void write_guard(const CPlan& plan, CConstants& constants) {
   }
   constants.add_indices("uint32_t", "stuck_after", stuck, 4);
   if (plan.novel()) {
-    constants.add_vector("usual_mean", plan.model.usual->mean);
-    constants.add_vector("usual_weights", plan.model.usual->weights);
+    constants.add_vector("usual_mean", plan.model.baseline->mean);
+    constants.add_vector("usual_weights", plan.model.baseline->weights);
   }
   if (!holds(plan) || !plan.has_wider_actions()) return;
   const ActionSpace& actions = plan.model.environment.actions;

@@ -41,7 +41,7 @@ struct CPlan {
   /// What acts where the controller has never been; none without a guard.
   Fallback fallback() const { return options.guarded ? options.fallback : Fallback::none; }
   /// Whether there is a guard that can tell where that is.
-  bool novel() const { return options.guarded && model.usual.has_value(); }
+  bool novel() const { return options.guarded && model.baseline.has_value(); }
   /// Inputs that a guard holds: what is seen, and the reward if it is read.
   Eigen::Index guarded_inputs() const { return layout.observation_size + (layout.reward ? 1 : 0); }
   /// Whether the machine can do more than what is searched.

@@ -385,7 +385,7 @@ TEST(ExportedGuard, RefusesWhatCannotBe) {
   expect_error([&] { export_c(networks()[2].model, zero); }, "choices", "say hold");
   model.environment.actions.lower.setConstant(0.01);
   expect_error([&] { export_c(model, zero); }, "0 is outside the bounds");
-  model.usual.reset();
+  model.baseline.reset();
   expect_error([&] { export_c(model, {.guarded = true, .fallback = Fallback::hold}); },
                "what is usual", "learn it again");
   // Then it holds, and says nothing of novelty.

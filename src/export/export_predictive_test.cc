@@ -44,7 +44,6 @@ Exported learnt(const char* title, const ControlProblem& problem, FitOptions opt
   HeldUniformPolicy policy(problem.environment->spec().actions);
   Simulation simulation(*problem.environment, 5);
   const Trajectory log = simulation.run(policy, {.steps = 1500}).trajectory;
-  options.choose = false;
   Model model = learn_from_log(simulation.spec(), log, options);
   Simulation run(*problem.environment, 6);
   GreedyPolicy greedy = model.policy(Start::fresh, {.epsilon = 0.1, .held = true});

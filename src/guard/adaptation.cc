@@ -14,7 +14,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index kMeasured = 100;     // steps that say how large features are, if nothing else does
 constexpr double kRewardRoom = 1.0;  // widths beyond the experience that a reward may lie
 constexpr Index kTrialMemories = 4;  // how many times the learner's memory the trial's is
 constexpr double kLookAheads = 4.0;  // of the discount, in a block
@@ -24,11 +23,14 @@ Index block_for(double discount) {
                            1000);
 }
 
-/// Whether the model knows the covariance LLᵀ of its weights, and the σ and N of the fit, which the
-/// scale of ψ = √(N / trust) Lᵀφ / σ is made of.
-bool knows_precision(const Model& model) {
-  return model.has_confidence() && model.diagnostics.residual > 0.0 &&
-         model.diagnostics.samples > 0;
+/// The features that are fitted, whose weights' covariance LLᵀ has to be known, and the σ and N of
+/// the fit.
+Index fitted_size(const Model& model) {
+  require(model.usable(), "adaptation: the model has no policy");
+  require(
+      model.has_confidence() && model.diagnostics.residual > 0.0 && model.diagnostics.samples > 0,
+      "adaptation: the model does not say how sure it is; learn it again, with confidence");
+  return model.fitted_size();
 }
 
 }  // namespace
@@ -36,20 +38,17 @@ bool knows_precision(const Model& model) {
 void AdaptationOptions::validate() const {
   require(memory >= 2, "memory = {}: must be at least 2", memory);
   require(trust > 0.0 && std::isfinite(trust), "trust = {}: must be positive and finite", trust);
-  require(ridge > 0.0 && std::isfinite(ridge), "ridge = {}: must be positive and finite", ridge);
   require(noise >= 0.0 && std::isfinite(noise), "noise = {}: must be finite and not negative",
           noise);
   require(epsilon >= 0.0 && epsilon <= 1.0, "epsilon = {}: must be in [0, 1]", epsilon);
   require(trial_steps.value_or(8) >= 8, "trial_steps = {}: must be at least 8",
           trial_steps.value_or(8));
-  require(trial_settling >= 2, "trial_settling = {}: must be at least 2", trial_settling);
   require(worse > 0.0 && std::isfinite(worse), "worse = {}: must be positive and finite", worse);
 }
 
 TrialOptions AdaptationOptions::trial(double discount) const {
   validate();
   return {.block = trial_steps.value_or(block_for(discount)),
-          .settling = trial_settling,
           .memory = kTrialMemories * memory,
           .worse = worse,
           .discount = discount};
@@ -65,7 +64,7 @@ Exploration Adaptation::exploration(const Model& model, const AdaptationOptions&
 Adaptation::Adaptation(const Model& model, const AdaptationOptions& options)
     : model_(model),
       options_(options),
-      size_((require(model.usable(), "adaptation: the model has no policy"), model.fitted_size())),
+      size_(fitted_size(model)),
       trust_(options.trust),
       value_(size_, model.options.value.discount,
              (options.validate(), 1.0 - 1.0 / static_cast<double>(options.memory))),
@@ -88,35 +87,20 @@ void Adaptation::begin_episode() {
   in_episode_ = 0;
 }
 
-/// The factor by which ψ is φ, or Lᵀφ where L is known.
+/// √(N / trust) / σ.
 double Adaptation::unit() const {
-  if (!knows_precision(model_)) return 1.0 / std::sqrt(trust_ * options_.ridge * mean_square_);
   const FitDiagnostics& fit = model_.diagnostics;
   return std::sqrt(static_cast<double>(fit.samples) / trust_) / fit.residual;
-}
-
-/// Whether that factor is known: without L, only after kMeasured steps.
-bool Adaptation::measured() const {
-  return knows_precision(model_) || (measured_ >= kMeasured && mean_square_ > 0.0);
 }
 
 void Adaptation::write_features(const Ref<const VectorXd>& state, VectorXd& psi) {
   model_.controller.reservoir->map_features(state, features_);
   const auto phi = features_.col(0).tail(size_);
-  if (!knows_precision(model_)) {
-    if (measured_ < kMeasured && phi.allFinite()) {
-      ++measured_;
-      mean_square_ += (phi.squaredNorm() / static_cast<double>(size_) - mean_square_) /
-                      static_cast<double>(measured_);
-    }
-    psi = phi;
-  } else {
-    const Eigen::MatrixXd& factor = model_.deviation_factor;
-    for (Index i = 0; i < size_; ++i) {
-      psi[i] = factor.col(i).tail(size_ - i).dot(phi.tail(size_ - i));
-    }
+  const Eigen::MatrixXd& factor = model_.deviation_factor;
+  for (Index i = 0; i < size_; ++i) {
+    psi[i] = factor.col(i).tail(size_ - i).dot(phi.tail(size_ - i));
   }
-  psi *= measured() ? unit() : 0.0;
+  psi *= unit();
 }
 
 bool Adaptation::is_possible(double reward) const {
@@ -160,7 +144,7 @@ double Adaptation::learn(double reward, const VectorXd& next, double next_value,
   const double discount = model_.options.value.discount;
   const double error = reward + discount * next_value - value_of_start_;
   const bool settled = in_episode_ > model_.options.value.washout_rows();
-  const bool learnt = counts && settled && measured() && value_.update(psi_, error, next);
+  const bool learnt = counts && settled && value_.update(psi_, error, next);
   ++(learnt ? updates_ : pauses_);
   return settled ? error : std::numeric_limits<double>::quiet_NaN();
 }
@@ -194,15 +178,10 @@ bool Adaptation::changed() {
   return result;
 }
 
-/// W = W_0 with unit() · Lη, or unit() · η where L is not known, added for the fitted features.
+/// W = W_0 with unit() · Lη added for the fitted features.
 void Adaptation::write_weights(const VectorXd& eta, VectorXd& weights) const {
   weights = model_.controller.weights;
-  if (!measured()) return;
   auto fitted = weights.tail(size_);
-  if (!knows_precision(model_)) {
-    fitted += unit() * eta;
-    return;
-  }
   const double scale = unit();
   for (Index i = 0; i < size_; ++i) {
     if (eta[i] == 0.0) continue;

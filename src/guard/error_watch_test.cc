@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include <gtest/gtest.h>
 
@@ -77,58 +76,11 @@ TEST(ErrorWatch, TheStatisticIsTheCusumOfBlockMeans) {
   EXPECT_DOUBLE_EQ(watch.mean_square(), 5.0);
 }
 
-TEST(ErrorWatch, DoesNotDependOnTheUnitOfTheErrors) {
-  for (const double unit : {1.0, 0x1p-560, 0x1p300}) {
-    // Larger than in training, and larger than they were.
-    for (const bool trained : {true, false}) {
-      Errors errors(3);
-      ErrorWatch watch({.block = 5, .settling = 40}, trained ? 0.1 * unit : 0.0);
-      for (int k = 0; k < 200; ++k) watch.add(unit * errors.next());
-      EXPECT_EQ(watch.alarm().has_value(), trained) << unit;
-      EXPECT_GT(watch.deviation(), 0.1 * unit);
-      EXPECT_LT(watch.deviation(), unit);
-      if (trained) continue;
-      for (int k = 0; k < 400; ++k) watch.add(unit * errors.next(3.0));
-      EXPECT_TRUE(watch.alarm()) << unit;
-    }
-  }
-  // What is usual may be next to nothing beside what happens.
-  ErrorWatch watch({.block = 1, .settling = 40}, 0x1p-900);
-  for (int k = 0; k < 40; ++k) watch.add(1.0);
-  EXPECT_TRUE(watch.alarm());
-}
-
 TEST(ErrorWatch, BlocksThatFollowEachOtherCountForLess) {
   // Means 1, 1, 3, 3, 5, 5: the sum of squares is 16, that of products of neighbours 8.
   ErrorWatch watch({.block = 1, .settling = 6});
   for (const double size : {1.0, 1.0, 3.0, 3.0, 5.0, 5.0}) watch.add(size);
   EXPECT_NEAR(watch.deviation(), std::sqrt(16.0 / 5.0 * 3.0), 1e-12);
-}
-
-/// The deviation over that of independent blocks, of blocks with a period and some noise.
-double periodic_factor(double period, double noise) {
-  ErrorWatch watch({.block = 1});
-  double sum = 0.0, squares = 0.0;
-  for (int i = 0; i < 200; ++i) {
-    Draws draws = Random(7).at(Purpose::user, static_cast<std::uint64_t>(i));
-    const double phase = 2.0 * std::numbers::pi * i / period;
-    const double size = 30.0 + std::sin(phase) + noise * draws.normal();
-    watch.add(size);
-    sum += size;
-    squares += size * size;
-  }
-  const double variance = (squares - sum * sum / 200.0) / 199.0;
-  return watch.deviation() / std::sqrt(variance);
-}
-
-TEST(ErrorWatch, BlocksThatCancelEachOtherCountForMore) {
-  // A period of two blocks and a half leaves nothing of a long sum: half is counted.
-  EXPECT_NEAR(periodic_factor(2.5, 0.0), std::sqrt(0.5), 1e-6);
-  EXPECT_NEAR(periodic_factor(2.5, 0.2), std::sqrt(0.5), 1e-6);
-  // Noise that is larger than the period is taken as it is, …
-  EXPECT_GE(periodic_factor(2.5, 3.0), 1.0 - 1e-6);
-  // … and so is a period that is long: its blocks are alike.
-  EXPECT_GT(periodic_factor(50.0, 0.0), 3.0);
 }
 
 TEST(ErrorWatch, MeanRunLengths) {
@@ -192,189 +144,37 @@ TEST(ErrorWatch, ErrorsWithoutDeviation) {
   EXPECT_TRUE(watch.alarm());
 }
 
-/// Independent normal numbers, a block each, after so many that what is usual is known well.
-BlockCusum settled_cusum(double allowance, Errors& errors) {
-  BlockCusum cusum({.block = 1, .settling = 40'000, .allowance = allowance, .threshold = 4.0});
-  while (cusum.settling()) cusum.add(errors.next());
-  return cusum;
-}
-
-TEST(BlockCusum, RunLengthsAreThoseOfNormalNumbers) {
+TEST(ErrorWatch, RunLengthsAreThoseOfNormalNumbers) {
   // Siegmund's formula: for κ = ½ and h = 4 it takes 336 blocks in the mean to a false alarm, and
-  // 8.4 if the mean is 1 higher. Both sums are the same but for their sign.
+  // 8.4 if the mean is 1 deviation higher.
   const double reach = 4.0 + 1.166;
   const double unchanged = (std::exp(reach) - 1.0 - reach) / 0.5;
   const double changed = (std::exp(-reach) - 1.0 + reach) / 0.5;
   Errors errors(5);
-  const BlockCusum settled = settled_cusum(0.5, errors);
-  EXPECT_NEAR(settled.mean(), 0.0, 0.02);
+  ErrorWatch settled({.block = 1, .settling = 40'000, .allowance = 0.5, .threshold = 4.0});
+  while (settled.settling()) settled.add(10.0 + errors.next());
   EXPECT_NEAR(settled.deviation(), 1.0, 0.02);
   constexpr int kRuns = 600;
-  double lengths[2][2] = {};
-  for (const int sign : {0, 1}) {
-    for (const int moved : {0, 1}) {
-      for (int i = 0; i < kRuns; ++i) {
-        BlockCusum cusum = settled;
-        int blocks = 0;
-        const auto sum = [&] { return sign == 0 ? cusum.rising() : cusum.falling(); };
-        for (; sum() <= 4.0 || blocks == 0; ++blocks) {
-          if (blocks == 0) cusum = settled;
-          cusum.add(errors.next() + (sign == 0 ? moved : -moved));
-        }
-        lengths[sign][moved] += static_cast<double>(blocks) / kRuns;
+  double lengths[2] = {};
+  for (const int moved : {0, 1}) {
+    for (int i = 0; i < kRuns; ++i) {
+      ErrorWatch watch = settled;
+      for (; !watch.alarm(); lengths[moved] += 1.0 / kRuns) {
+        watch.add(10.0 + errors.next() + moved);
       }
     }
-    EXPECT_NEAR(lengths[sign][0], unchanged, 0.2 * unchanged) << sign;
-    EXPECT_NEAR(lengths[sign][1], changed, 0.15 * changed) << sign;
   }
-}
-
-Eigen::VectorXd both(double first, double second) { return Eigen::Vector2d(first, second); }
-
-/// Two channels, settled.
-ForecastWatch settled_forecasts(Errors& first, Errors& second,
-                                const ErrorWatchOptions& options = {}) {
-  ForecastWatch watch(options, both(1.0, 1.0));
-  while (watch.moment(0, 0).settling()) watch.add(both(first.next(), second.next()), 1.0);
-  return watch;
-}
-
-TEST(ForecastWatch, TheThresholdGrowsWithTheNumberOfSums) {
-  // exp(−2κ h') · 7 channels = exp(−2κ h).
-  const ForecastWatch watch({.allowance = 0.5, .threshold = 7.0}, Eigen::VectorXd::Ones(4));
-  EXPECT_NEAR(28.0 * std::exp(-watch.threshold()), std::exp(-7.0), 1e-12);
-}
-
-TEST(ForecastWatch, NoticesLargerErrorsAndMeansThatMoveUpAndDown) {
-  struct Change {
-    double larger, moved;
-  };
-  for (const Change change : {Change{1.4, 0.0}, Change{1.0, 0.3}, Change{1.0, -0.3}}) {
-    Errors first(3), second(4);
-    ForecastWatch watch = settled_forecasts(first, second);
-    EXPECT_FALSE(watch.alarm());
-    Index steps = 0;
-    for (; steps < 2000 && !watch.alarm(); ++steps) {
-      watch.add(both(first.next(), second.next(change.larger) + change.moved), 1.0);
-    }
-    EXPECT_LT(steps, 500) << change.larger << ' ' << change.moved;
-    EXPECT_EQ(watch.channel(), 1);
-    EXPECT_EQ(watch.alarms(), 1);
-    EXPECT_EQ(watch.moment(1, 0).rising() > watch.threshold(), change.moved > 0.0);
-    EXPECT_EQ(watch.moment(1, 0).falling() > watch.threshold(), change.moved < 0.0);
-    EXPECT_EQ(watch.sizes(1).rising() > watch.threshold(), change.larger > 1.0);
-    // It is over when all is as it was.
-    for (steps = 0; steps < 5000 && watch.alarm(); ++steps) {
-      watch.add(both(first.next(), second.next()), 1.0);
-    }
-    EXPECT_FALSE(watch.alarm());
-    EXPECT_FALSE(watch.channel());
-  }
-}
-
-/// Numbers by which an alarm is told: of e, of e e₋₁ and of e u, whether it rises or falls.
-std::string sums_of(const ForecastWatch& watch) {
-  std::string text;
-  for (std::size_t j = 0; j < ForecastWatch::kMoments; ++j) {
-    text += watch.moment(0, j).rising() > watch.threshold()    ? '+'
-            : watch.moment(0, j).falling() > watch.threshold() ? '-'
-                                                               : '.';
-  }
-  return text;
-}
-
-TEST(ForecastWatch, NoticesErrorsThatFollowEachOtherAndThoseOfLargeActions) {
-  const Eigen::VectorXd one = Eigen::VectorXd::Ones(1);
-  for (const bool follow : {true, false}) {
-    Errors errors(6);
-    ForecastWatch watch({}, one);
-    const auto effort = [](Index k) { return k % 2 == 0 ? 0.0 : 2.0; };
-    for (Index k = 0; k < 20'000; ++k) watch.add(errors.next() * one, effort(k));
-    EXPECT_EQ(watch.alarms(), 0);
-    // Errors of the same size that are correlated by a half; or a mean that is 0 and depends on
-    // what was done.
-    Errors correlated(7, 0.5);
-    Index k = 0;
-    for (; k < 2000 && !watch.alarm(); ++k) {
-      const double moved = 0.3 * (effort(k) - 1.0);
-      watch.add((follow ? correlated.next() : errors.next() - moved) * one, effort(k));
-    }
-    EXPECT_LT(k, 500);
-    EXPECT_EQ(sums_of(watch), follow ? ".+." : "..-");
-  }
-}
-
-TEST(ForecastWatch, ProductsAreOfErrorsThatFollowEachOther) {
-  const Eigen::VectorXd one = Eigen::VectorXd::Ones(1);
-  ForecastWatch watch({.block = 1, .settling = 100}, one);
-  const auto add = [&](double error) { watch.add(error * one, NAN); };
-  add(2.0);
-  EXPECT_EQ(watch.moment(0, 1).settled_blocks(), 0);
-  add(3.0);
-  EXPECT_EQ(watch.moment(0, 1).mean(), 6.0);
-  add(NAN);
-  add(5.0);
-  EXPECT_EQ(watch.moment(0, 1).settled_blocks(), 1);
-  watch.begin_episode();
-  add(7.0);
-  EXPECT_EQ(watch.moment(0, 1).settled_blocks(), 1);
-  add(-1.0);
-  EXPECT_EQ(watch.moment(0, 1).mean(), 0.5 * (6.0 - 7.0));
-  EXPECT_EQ(watch.moment(0, 2).settled_blocks(), 0);  // nothing was done
-  watch.add(one, 100.0);
-  EXPECT_EQ(watch.moment(0, 2).mean(), 6.0);  // at most
-}
-
-TEST(ForecastWatch, DoesNotDependOnTheUnitOfTheErrors) {
-  for (const double unit : {1.0, 0x1p-560, 0x1p300}) {
-    const Eigen::VectorXd one = Eigen::VectorXd::Ones(1);
-    ForecastWatch watch({.block = 10, .settling = 100}, unit * one);
-    Errors errors(5), correlated(7, 0.7);
-    for (int k = 0; k < 5000; ++k) watch.add(unit * errors.next() * one, NAN);
-    EXPECT_FALSE(watch.alarm());
-    for (int k = 0; k < 2000 && !watch.alarm(); ++k) {
-      watch.add(unit * correlated.next() * one, NAN);
-    }
-    EXPECT_GT(watch.moment(0, 1).rising(), watch.threshold()) << unit;
-  }
-}
-
-TEST(ForecastWatch, FalseAlarmsAreRare) {
-  // A million steps of two channels, half of them correlated, some with wild single errors.
-  Index alarms = 0;
-  for (int i = 0; i < 20; ++i) {
-    const auto seed = static_cast<std::uint64_t>(100 + 2 * i);
-    Errors first(seed, i % 2 == 0 ? 0.0 : 0.6), second(seed + 1);
-    ForecastWatch watch({}, both(1.0, 1.0));
-    for (int k = 0; k < 50'000; ++k) {
-      watch.add(both(first.next(), k % 1000 == 777 && k > 6000 ? 1e5 : second.next()),
-                0.1 * (k % 20));
-    }
-    alarms += watch.alarms();
-  }
-  EXPECT_LE(alarms, 2);
-}
-
-TEST(ForecastWatch, LeavesOutWhatIsNoNumberAndTakesRoundingForWhatItIs) {
-  ForecastWatch watch({.block = 1, .settling = 10}, both(1.0, 1.0));
-  for (int k = 0; k < 1000; ++k) {
-    watch.add(both(NAN, k % 2 == 0 ? 1e-15 * k : -1e-15 * k), 1.0);
-    EXPECT_TRUE(watch.moment(0, 0).settling());
-    EXPECT_FALSE(watch.alarm()) << k;
-  }
-  for (int k = 0; k < 50; ++k) watch.add(both(INFINITY, 1e-3), 1.0);
-  EXPECT_EQ(watch.channel(), 1);
+  EXPECT_NEAR(lengths[0], unchanged, 0.2 * unchanged);
+  EXPECT_NEAR(lengths[1], changed, 0.15 * changed);
 }
 
 TEST(ErrorWatch, RefusesBadOptions) {
-  expect_error([] { ForecastWatch({.block = 0}, Eigen::VectorXd::Ones(1)); }, "block = 0");
-  expect_error([] { ForecastWatch({}, both(1.0, -1.0)); }, "scale 1 = -1");
   expect_error([] { ErrorWatch({.block = 0}); }, "block = 0");
   expect_error([] { ErrorWatch({.settling = 1}); }, "settling = 1");
   expect_error([] { ErrorWatch({.allowance = 0.0}); }, "allowance = 0");
   expect_error([] { ErrorWatch({.threshold = -1.0}); }, "threshold = -1");
   expect_error([] { ErrorWatch({.largest_ratio = 1.0}); }, "largest_ratio = 1");
-  expect_error([] { ErrorWatch({}, NAN); }, "usual error = nan");
+  expect_error([] { ErrorWatch({}, NAN); }, "training error = nan");
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ InputGuard::InputGuard(const Model& model, const GuardOptions& options)
     low_[i] = lowest - options.margin * (highest - lowest);
     high_[i] = highest + options.margin * (highest - lowest);
     mean_[i] = model.ranges.mean[measured];
-    if (model.usual && highest > lowest) {
-      const auto longest = static_cast<Index>(model.usual->longest_runs[i]);
+    if (model.baseline && highest > lowest) {
+      const auto longest = static_cast<Index>(model.baseline->longest_runs[i]);
       stuck_after_[static_cast<std::size_t>(i)] = std::max(options.stuck_steps, 2 * longest);
     }
   }
@@ -118,21 +118,12 @@ GuardedPolicy::GuardedPolicy(const Model& model, const GuardOptions& options, St
       fallback_(std::move(fallback)),
       inputs_(model, options),
       before_(inputs_),
-      watch_(options.watch, model.usual ? model.usual->bellman_error : 0.0),
-      other_(VectorXd::Zero(model.controller.actions.size())),
-      effort_(kNone) {
-  require(fallback_ == nullptr || model.usual.has_value(),
-          "fallback: the model does not say what is usual, so nothing says when to fall back; "
+      watch_(options.watch, model.baseline ? model.baseline->bellman_error : 0.0),
+      other_(VectorXd::Zero(model.controller.actions.size())) {
+  require(fallback_ == nullptr || model.baseline.has_value(),
+          "fallback: the model has no baseline, so nothing says when to fall back; "
           "learn it again, with confidence");
   if (learning) adaptation_.emplace(model, *learning);
-  if (learning || !options.watch.forecasts || !model.usual || !model.usual->forecasts()) return;
-  VectorXd scale(inputs_.channels());
-  for (Index i = 0; i < scale.size(); ++i) {
-    scale[i] = model.ranges.deviation[i == 0 ? 0 : i + model.environment.actions.size()];
-  }
-  forecasts_.emplace(options.watch, scale);
-  features_.setZero(model.fitted_size());
-  foretold_.setZero(scale.size());
 }
 
 void GuardedPolicy::begin_episode() {
@@ -140,7 +131,6 @@ void GuardedPolicy::begin_episode() {
   if (fallback_) fallback_->begin_episode();
   inputs_.begin_episode();
   if (adaptation_) adaptation_->begin_episode();
-  if (forecasts_) forecasts_->begin_episode();
   in_episode_ = 0;
 }
 
@@ -148,7 +138,6 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
   before_ = inputs_;
   const double value_before = policy_.value();
   const bool washed_out = in_episode_ > model_.options.value.washout_rows();
-  if (forecasts_ && washed_out) foretell();
   Draws other_draws = draws;
   try {
     require(percept.observation.size() == inputs_.channels() - 1,
@@ -161,7 +150,6 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
     inputs_ = before_;
     throw;
   }
-  if (forecasts_ && washed_out) watch_forecasts();
   if (!adaptation_ && washed_out) {
     const double discount = model_.options.value.discount;
     watch_.add(percept_.reward + discount * policy_.value() - value_before);
@@ -169,34 +157,10 @@ void GuardedPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> acti
   judge();
   if (adaptation_) adapt(!falling_back_);
   if (fallback_) fall_back(other_draws, action);
-  measure_effort(action);
   ++steps_;
   ++in_episode_;
-  const bool alarm = watch_.alarm() || (forecasts_ && forecasts_->alarm());
-  if (!alarm) alarm_.reset();
-  if (alarm && !alarm_) {
-    alarm_ = steps_;
-    ++alarms_;
-  }
-}
-
-/// Forecasts the reward and observation of this step from the state that the last action led to.
-void GuardedPolicy::foretell() {
-  const Usual& usual = *model_.usual;
-  features_ = policy_.features().tail(features_.size()) - usual.mean;
-  foretold_ = usual.forecast_mean;
-  foretold_.noalias() += usual.forecast.transpose() * features_;
-}
-
-/// Hands the forecasts' errors to their watch, but for numbers that were replaced, which say
-/// nothing of the plant.
-void GuardedPolicy::watch_forecasts() {
-  for (Index i = 0; i < foretold_.size(); ++i) {
-    const bool held = inputs_.now(InputFault::beyond, i) || inputs_.now(InputFault::missing, i);
-    const double seen = i == 0 ? percept_.reward : percept_.observation[i - 1];
-    foretold_[i] = held ? kNone : seen - foretold_[i];
-  }
-  forecasts_->add(foretold_, effort_);
+  if (!watch_.alarm()) alarm_.reset();
+  if (watch_.alarm() && !alarm_) alarm_ = steps_;
 }
 
 /// Whether the last percept can be learnt from: no number of it was replaced, or is stuck.
@@ -225,7 +189,7 @@ Model GuardedPolicy::adapted() const {
 /// Measures how novel the state is that the controller's decision leads to; by that, either the
 /// controller or the fallback acts.
 void GuardedPolicy::judge() {
-  if (!model_.usual) return;
+  if (!model_.baseline) return;
   novelty_ = model_.novelty(policy_.features());
   if (!fallback_) return;
   const bool above = !(*novelty_ <= options_.novelty_limit);
@@ -253,19 +217,6 @@ void GuardedPolicy::applied(const Ref<const VectorXd>& action) {
   policy_.applied(action);
   if (adaptation_) adaptation_->applied(policy_.state(), policy_.value());
   if (fallback_) fallback_->applied(action);
-  measure_effort(action);
-}
-
-/// How far what was done is from what was done in the mean, in deviations of the experience.
-void GuardedPolicy::measure_effort(const Ref<const VectorXd>& action) {
-  const ActionSpace& space = model_.environment.actions;
-  if (!forecasts_ || space.is_discrete()) return;
-  double sum = 0.0;
-  for (Index i = 0; i < space.size(); ++i) {
-    const double deviation = model_.ranges.deviation[1 + i];
-    if (deviation > 0.0) sum += std::abs(action[i] - model_.ranges.mean[1 + i]) / deviation;
-  }
-  effort_ = sum / static_cast<double>(space.size());
 }
 
 void GuardedPolicy::end_episode(const Percept& percept) {

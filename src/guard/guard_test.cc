@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A market maker's controller that knows what is usual: it reads a reward and an inventory.
+/// A market maker's controller with a baseline: it reads a reward and an inventory.
 const Case& market_case() {
   static const Case known = [] {
     LearnOptions options = plain_learner();
@@ -148,7 +148,7 @@ TEST(InputGuard, WhatIsMissingIsHeldAtTheLastValueRead) {
 
 TEST(InputGuard, NoticesWhatStaysTheSameForLongerThanItEverDid) {
   InputGuard guard(with_reward(), kExact);
-  EXPECT_EQ(market_case().model.usual->longest_runs, VectorXd::Ones(2));
+  EXPECT_EQ(market_case().model.baseline->longest_runs, VectorXd::Ones(2));
   EXPECT_EQ(guard.stuck_after(1), 10);
   const auto stuck_at = [&](int steps, double value) {
     Percept percept = seen(-1.0, value);
@@ -172,11 +172,11 @@ TEST(InputGuard, NoticesWhatStaysTheSameForLongerThanItEverDid) {
   EXPECT_EQ(guard.count(InputFault::stuck, 1), 2);
 
   Model model = market_case().model;
-  model.usual->longest_runs[1] = 30.0;
+  model.baseline->longest_runs[1] = 30.0;
   EXPECT_EQ(InputGuard(model).stuck_after(1), 60);
   model.ranges.minimum[2] = model.ranges.maximum[2] = 0.5;  // it never changed
   EXPECT_EQ(InputGuard(model).stuck_after(1), 0);
-  model.usual.reset();
+  model.baseline.reset();
   EXPECT_EQ(InputGuard(model).stuck_after(0), 0);
 }
 
@@ -253,13 +253,13 @@ TEST(GuardedPolicy, NoveltyIsOneForAHundredthOfTheRows) {
   EXPECT_GT(far / count, 0.3);
 
   // By its definition.
-  const Usual& usual = *model.usual;
-  VectorXd features = usual.mean;
-  EXPECT_EQ(usual.novelty(features), 0.0);
+  const Baseline& baseline = *model.baseline;
+  VectorXd features = baseline.mean;
+  EXPECT_EQ(baseline.novelty(features), 0.0);
   Index feature = 0;
-  usual.weights.maxCoeff(&feature);
-  features[feature] += 2.0 / usual.weights[feature];
-  EXPECT_NEAR(usual.novelty(features), 2.0, 1e-9);
+  baseline.weights.maxCoeff(&feature);
+  features[feature] += 2.0 / baseline.weights[feature];
+  EXPECT_NEAR(baseline.novelty(features), 2.0, 1e-9);
 }
 
 TEST(GuardedPolicy, TheFallbackActsAboveTheLimitAndUntilItIsCalm) {
@@ -311,7 +311,7 @@ TEST(GuardedPolicy, HoldRepeatsWhatWasApplied) {
 
 TEST(GuardedPolicy, TheFallbackStaysWithinTheBounds) {
   const Model model = bee(20).model;
-  ASSERT_TRUE(model.usual);
+  ASSERT_TRUE(model.baseline);
   GuardedPolicy policy(model, {.novelty_limit = 1e-9}, Start::fresh,
                        std::make_unique<HoldPolicy>());
   VectorXd action(1);
@@ -333,142 +333,44 @@ TEST(GuardedPolicy, RefusesWhatMakesNoSense) {
   expect_error([&] { GuardedPolicy(model, {.novelty_limit = 0.0}); }, "novelty_limit = 0");
   expect_error([&] { GuardedPolicy(model, {.calm_steps = 0}); }, "calm_steps = 0");
   Model old = model;
-  old.usual.reset();
+  old.baseline.reset();
   expect_error([&] { GuardedPolicy(old, {}, Start::fresh, std::make_unique<HoldPolicy>()); },
-               "fallback", "usual");
+               "fallback", "baseline");
   GuardedPolicy unknowing(old);
   VectorXd action(1);
   Draws draws = Random(1).at(Purpose::policy, 0);
   unknowing.act(seen(-1.0, 0.5), draws, action);
   EXPECT_FALSE(unknowing.novelty());
-  expect_error([&] { (void)old.novelty(unknowing.features()); }, "usual");
+  expect_error([&] { (void)old.novelty(unknowing.features()); }, "baseline");
 }
 
-/// Lets a policy work on a market for some steps.
-class AtWork {
- public:
-  explicit AtWork(GuardedPolicy& policy) : policy_(policy) {
-    Draws draws = Random(4).at(Purpose::environment, 0);
-    percept_.observation.resize(1);
-    market_.reset(draws, percept_);
-  }
-  void change(double volatility) {
-    market_ = MarketMaker({.volatility = volatility, .start = percept_.observation[0]});
-    Percept same = percept_;
-    Draws draws = Random(4).at(Purpose::environment, 0);
-    market_.reset(draws, same);
-  }
-  /// Until an alarm, or so many steps; of a machine that does so much beside what it is told.
-  Index run(Index most, double beside = 0.0) {
-    VectorXd action(1);
-    for (Index k = 0; k < most; ++k, ++step_) {
-      Draws draws = Random(4).at(Purpose::policy, step_);
-      policy_.act(percept_, draws, action);
-      if (policy_.alarm()) return k;
-      action[0] += beside;
-      Draws next = Random(4).at(Purpose::environment, step_ + 1);
-      market_.step(action, next, percept_);
-    }
-    return most;
-  }
-
- private:
-  GuardedPolicy& policy_;
-  MarketMaker market_;
-  Percept percept_;
-  std::uint64_t step_ = 0;
-};
-
-const GuardOptions kSoon{.watch = {.block = 10, .settling = 150}};
-
-TEST(GuardedPolicy, WhatIsSeenIsHeldAgainstWhatWasForetold) {
-  const Model& model = market_case().model;
-  // Errors of forecasts are what the regression says of the controller's memory.
-  Loop loop(kSoon);
-  ASSERT_NE(loop.policy.forecasts(), nullptr);
-  const Usual& usual = *model.usual;
-  const Index washout = model.options.value.washout_rows();
-  VectorXd sum = VectorXd::Zero(2);
-  for (Index k = 0; k < washout + 10; ++k) {
-    const VectorXd foretold =
-        usual.forecast_mean + usual.forecast.transpose() * (loop.policy.state() - usual.mean);
-    const double inventory = std::sin(static_cast<double>(k));
-    loop.act(seen(-1.0, inventory));
-    if (k <= washout) continue;  // nothing foretells the first
-    sum += Eigen::Vector2d(-1.0, inventory) - foretold;
-  }
-  loop.act(seen(-1.0, kNaN));  // which does not count, but for the reward
-  EXPECT_EQ(loop.policy.forecasts()->moment(1, 0).settled_blocks(), 0);
-  EXPECT_EQ(loop.policy.forecasts()->moment(0, 0).settled_blocks(), 1);
-  const VectorXd foretold =
-      usual.forecast_mean + usual.forecast.transpose() * (loop.policy.state() - usual.mean);
-  loop.act(seen(-1.0, 0.5));
-  EXPECT_NEAR(loop.policy.forecasts()->moment(1, 0).mean(), (sum[1] + 0.5 - foretold[1]) / 10.0,
-              1e-9);
-}
-
-TEST(GuardedPolicy, AChangeOfThePlantShowsInForecasts) {
-  for (const bool biased : {false, true}) {
-    GuardedPolicy policy(market_case().model, kSoon);
-    AtWork work(policy);
-    ASSERT_EQ(work.run(4000), 4000);
-    EXPECT_EQ(policy.alarms(), 0);
-    if (!biased) work.change(1.5);
-    EXPECT_LT(work.run(3000, biased ? 0.5 : 0.0), 500);
-    EXPECT_TRUE(policy.forecasts()->alarm());
-    EXPECT_EQ(policy.alarms(), 1);
-    EXPECT_EQ(policy.alarm(), policy.steps());
-  }
-  GuardOptions without = kSoon;
-  without.watch.forecasts = false;
-  EXPECT_EQ(GuardedPolicy(market_case().model, without).forecasts(), nullptr);
-  EXPECT_EQ(GuardedPolicy(market_case().model, kSoon, Start::fresh, nullptr, AdaptationOptions{})
-                .forecasts(),
-            nullptr);
-  Model old = market_case().model;
-  old.usual->forecast.resize(0, 0);
-  const Model read = parse_model(serialise(old), "model");
-  EXPECT_FALSE(read.usual->forecasts());
-  EXPECT_EQ(GuardedPolicy(read, kSoon).forecasts(), nullptr);
-}
-
-TEST(Usual, IsKeptWithTheModel) {
+TEST(Baseline, IsKeptWithTheModel) {
   const Model& model = market_case().model;
   const Model read = parse_model(serialise(model), "model");
-  ASSERT_TRUE(read.usual);
-  EXPECT_EQ(read.usual->mean, model.usual->mean);
-  EXPECT_EQ(read.usual->weights, model.usual->weights);
-  EXPECT_EQ(read.usual->bellman_error, model.usual->bellman_error);
-  EXPECT_EQ(read.usual->longest_runs, model.usual->longest_runs);
-  ASSERT_TRUE(read.usual->forecasts());
-  EXPECT_EQ(read.usual->forecast, model.usual->forecast);
-  EXPECT_EQ(read.usual->forecast_mean, model.usual->forecast_mean);
-  EXPECT_EQ(read.usual->forecast_error, model.usual->forecast_error);
+  ASSERT_TRUE(read.baseline);
+  EXPECT_EQ(read.baseline->mean, model.baseline->mean);
+  EXPECT_EQ(read.baseline->weights, model.baseline->weights);
+  EXPECT_EQ(read.baseline->bellman_error, model.baseline->bellman_error);
+  EXPECT_EQ(read.baseline->longest_runs, model.baseline->longest_runs);
   Model old = model;
-  old.usual.reset();
-  EXPECT_FALSE(parse_model(serialise(old), "model").usual);
+  old.baseline.reset();
+  EXPECT_FALSE(parse_model(serialise(old), "model").baseline);
 
   Model wrong = model;
-  wrong.usual->weights.conservativeResize(3);
-  expect_error([&] { wrong.validate(); }, "usual.weights", "3");
+  wrong.baseline->weights.conservativeResize(3);
+  expect_error([&] { wrong.validate(); }, "baseline.weights", "3");
   wrong = model;
-  wrong.usual->weights[0] = -1.0;
-  expect_error([&] { wrong.validate(); }, "usual.weights");
+  wrong.baseline->weights[0] = -1.0;
+  expect_error([&] { wrong.validate(); }, "baseline.weights");
   wrong = model;
-  wrong.usual->longest_runs.resize(1);
-  expect_error([&] { wrong.validate(); }, "usual.longest_runs");
+  wrong.baseline->longest_runs.resize(1);
+  expect_error([&] { wrong.validate(); }, "baseline.longest_runs");
   wrong = model;
-  wrong.usual->bellman_error = NAN;
-  expect_error([&] { wrong.validate(); }, "usual.bellman_error");
-  wrong = model;
-  wrong.usual->forecast.conservativeResize(3, 2);
-  expect_error([&] { wrong.validate(); }, "usual.forecast: 3 × 2");
-  wrong = model;
-  wrong.usual->forecast_error[1] = -1.0;
-  expect_error([&] { wrong.validate(); }, "usual.forecast_error");
+  wrong.baseline->bellman_error = NAN;
+  expect_error([&] { wrong.validate(); }, "baseline.bellman_error");
 }
 
-TEST(Usual, IsMeasuredAlongTheExperience) {
+TEST(Baseline, IsMeasuredAlongTheExperience) {
   // What the fit says of its own rows: at most a hundredth of them is new, and the root mean square
   // of the greedy Bellman errors is what judging the log finds.
   MarketMaker market;
@@ -481,10 +383,10 @@ TEST(Usual, IsMeasuredAlongTheExperience) {
   const Learnt learnt = learn_from_log(market.spec(), log, options);
   TrajectoryChunks source(log);
   const LogEvaluation judged = evaluate_on_log(learnt, source);
-  EXPECT_NEAR(learnt.usual->bellman_error, judged.greedy_bellman_error,
+  EXPECT_NEAR(learnt.baseline->bellman_error, judged.greedy_bellman_error,
               1e-3 * judged.greedy_bellman_error);  // the first row is no transition
   options.confidence = false;
-  EXPECT_FALSE(learn_from_log(market.spec(), log, options).usual);
+  EXPECT_FALSE(learn_from_log(market.spec(), log, options).baseline);
 }
 
 }  // namespace

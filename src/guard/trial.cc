@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 
 #include <waggle/trial.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -13,43 +16,26 @@ using Eigen::Index;
 
 namespace {
 
-constexpr std::uint64_t kSeed = 0;  // of the places; nothing else is drawn by it
-constexpr Index kNotCounted = 4;    // the first of this many parts of a block does not count
+constexpr Index kNotCounted = 4;  // the first of this many parts of a block does not count
+constexpr double kFewest = 1.5;   // turns, as they count by now, that a scatter is known from
 
-/// Student's quantile where the normal one is z, by Cornish and Fisher.
+/// Student's quantile where the normal one is z.
 double student(double z, double freedom) {
-  const double z3 = z * z * z;
-  const double z5 = z3 * z * z;
-  const double z7 = z5 * z * z;
-  return z + (z3 + z) / (4.0 * freedom) +
-         (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * freedom * freedom) +
-         (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * freedom * freedom * freedom);
+  using namespace boost::math;
+  const double beyond = cdf(complement(normal_distribution<>(), std::min(z, 30.0)));
+  return quantile(complement(students_t_distribution<>(freedom), beyond));
 }
 
 }  // namespace
 
 void TrialOptions::validate() const {
   require(block >= 8, "block = {}: must be at least 8 steps", block);
-  require(settling >= 2, "settling = {}: must be at least 2 turns", settling);
   require(memory >= 1, "memory = {}: must be at least 1", memory);
   require(worse > 0.0 && std::isfinite(worse), "worse = {}: must be positive and finite", worse);
   require(discount >= 0.0 && discount < 1.0, "discount = {}: must be in [0, 1)", discount);
 }
 
-Trial::Trial(const TrialOptions& options) : options_(options) {
-  options_.validate();
-  draw_place();
-  begin_block();
-}
-
-void Trial::draw_place() { place_ = Random(kSeed).at(Purpose::probe, drawn_++).index(kBlocks); }
-
-void Trial::begin_block() {
-  adapted_ = !settling() && at_ != place_;
-  in_block_ = counted_ = 0;
-  earned_ = since_ = since_terminated_ = 0.0;
-  fade_ = 1.0;
-}
+Trial::Trial(const TrialOptions& options) : options_(options) { options_.validate(); }
 
 bool Trial::add(const Earned& earned) {
   ++in_block_;
@@ -75,34 +61,27 @@ void Trial::end_block() {
   end_segment(false);
   whole_ = whole_ && 2 * counted_ >= options_.block - options_.block / kNotCounted;
   means_[at_] = earned_ / static_cast<double>(std::max<Index>(1, counted_));
+  in_block_ = counted_ = 0;
+  earned_ = 0.0;
   if (++at_ == kBlocks) end_turn();
-  begin_block();
 }
 
 void Trial::end_turn() {
-  double others = 0.0;
-  for (Index i = 0; i < kBlocks; ++i) others += i == place_ ? 0.0 : means_[i];
-  double difference = others / static_cast<double>(kBlocks - 1) - means_[place_];
-  const double factor = Magnitude::admit(difference, unit_);
-  settling_squares_ *= factor * factor;
-  squares_ *= factor * factor;
-  sum_ *= factor;
-  difference /= unit_ > 0.0 ? unit_ : 1.0;
-  if (whole_ && settling()) {
-    ++settled_;
-    settling_squares_ += difference * difference;
-  } else if (whole_) {
-    const double fade = std::pow(1.0 - 1.0 / static_cast<double>(options_.memory),
-                                 static_cast<double>(kBlocks * options_.block));
+  if (begun_ && whole_) {
+    const double all = std::accumulate(means_.begin(), means_.end(), 0.0);
+    const double start = means_[place_];
+    const double difference = (all - start) / static_cast<double>(kBlocks - 1) - start;
+    const auto steps = static_cast<double>(kBlocks) * static_cast<double>(options_.block);
+    const double fade = std::pow(1.0 - 1.0 / static_cast<double>(options_.memory), steps);
     weight_ = fade * weight_ + 1.0;
     squared_weight_ = fade * fade * squared_weight_ + 1.0;
     sum_ = fade * sum_ + difference;
     squares_ = fade * squares_ + difference * difference;
     ++turns_;
   }
+  begun_ = whole_ = true;
   at_ = 0;
-  whole_ = true;
-  draw_place();
+  place_ = (place_ + 1) % kBlocks;
 }
 
 void Trial::restart() {
@@ -110,20 +89,16 @@ void Trial::restart() {
   turns_ = 0;
   at_ = 0;
   whole_ = true;
-  draw_place();
-  begin_block();
 }
 
-double Trial::difference() const { return weight_ > 0.0 ? unit_ * (sum_ / weight_) : 0.0; }
+double Trial::difference() const { return turns_ > 0 ? sum_ / weight_ : 0.0; }
 
 double Trial::interval() const {
-  if (turns_ == 0) return std::numeric_limits<double>::infinity();
-  const double count = weight_ * weight_ / squared_weight_;
+  const double count = turns_ > 1 ? weight_ * weight_ / squared_weight_ : 1.0;
+  if (count < kFewest) return std::numeric_limits<double>::infinity();
   const double mean = sum_ / weight_;
-  const double about_mean = std::max(0.0, squares_ - weight_ * mean * mean);
-  const double freedom = count + static_cast<double>(settled_) - 1.0;
-  const double variance = (about_mean * count / weight_ + settling_squares_) / freedom;
-  return unit_ * (student(options_.worse, freedom) * std::sqrt(variance / count));
+  const double variance = std::max(0.0, squares_ / weight_ - mean * mean) * count / (count - 1.0);
+  return student(options_.worse, count - 1.0) * std::sqrt(variance / count);
 }
 
 }  // namespace waggle

@@ -5,7 +5,6 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
-#include "core/memory.h"
 #include "linalg/dense.h"
 #include "value/deviation.h"
 

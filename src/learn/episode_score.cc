@@ -8,7 +8,6 @@
 #include <waggle/rollout.h>
 
 #include "core/check.h"
-#include "core/magnitude.h"
 
 namespace waggle {
 
@@ -33,18 +32,13 @@ template <typename Weights>
 double ratio_error(const std::vector<double>& sums, const Weights& weights, double ratio) {
   const auto n = static_cast<double>(sums.size());
   if (n < 2.0) return 0.0;
-  const auto rest = [&](std::size_t i) {
-    return sums[i] - ratio * static_cast<double>(weights[i]);
-  };
-  double largest = 0.0;
-  for (std::size_t i = 0; i < sums.size(); ++i) largest = std::max(largest, std::abs(rest(i)));
-  const double unit = power_of_two(largest);
   double squares = 0.0, total = 0.0;
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    squares += rest(i) / unit * (rest(i) / unit);
+    const double rest = sums[i] - ratio * static_cast<double>(weights[i]);
+    squares += rest * rest;
     total += static_cast<double>(weights[i]);
   }
-  return total > 0.0 ? unit * (std::sqrt(squares * n / (n - 1.0)) / total) : 0.0;
+  return total > 0.0 ? std::sqrt(squares * n / (n - 1.0)) / total : 0.0;
 }
 
 /// An episode that was played to its end.

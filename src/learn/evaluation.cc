@@ -8,16 +8,20 @@
 
 #include "control/transitions.h"
 #include "core/check.h"
-#include "core/magnitude.h"
-#include "core/memory.h"
 #include "learn/impossible_values.h"
-#include "learn/policy_worth.h"
+#include "learn/off_policy.h"
 #include "learn/watched_source.h"
 
 namespace waggle {
 
 using Eigen::Index;
 using Eigen::VectorXd;
+
+void OffPolicyOptions::validate() const {
+  require(level > 0.0 && level < 1.0, "level = {}: must be in (0, 1)", level);
+  require(least_support >= 0.0 && least_support <= 1.0, "least_support = {}: must be in [0, 1]",
+          least_support);
+}
 
 void ScoreOptions::validate() const {
   require(steps >= 1, "steps = {}: must be at least 1", steps);
@@ -30,10 +34,6 @@ PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOp
   constexpr Index kParts = 20;
   options.validate();
   const EnvironmentSpec spec = environment.spec();
-  const auto numbers = static_cast<double>(1 + spec.actions.size() + spec.observation_size());
-  // Rows are moved to where there is room for more, half of which may be empty.
-  require_memory(2.0 * sizeof(double) * numbers * static_cast<double>(options.steps),
-                 fmt::format("steps = {}: the rows of a run, which are kept", options.steps));
   PolicyScore result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
   const auto total = static_cast<double>(options.steps) * static_cast<double>(options.runs);
   const Index parts = options.runs > 1 ? 1 : std::min(kParts, options.steps);
@@ -58,9 +58,9 @@ PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOp
   const auto n = static_cast<double>(means.size());
   if (n < 2.0) return result;
   const double middle = std::accumulate(means.begin(), means.end(), 0.0) / n;
-  RootMeanSquare deviation;
-  for (const double mean : means) deviation.add(mean - middle);
-  result.standard_error = deviation.value() / std::sqrt(n - 1.0);
+  double squares = 0.0;
+  for (const double mean : means) squares += (mean - middle) * (mean - middle);
+  result.standard_error = std::sqrt(squares / n / (n - 1.0));
   return result;
 }
 
@@ -95,7 +95,7 @@ std::vector<double> returns(const Rows& rows, double discount) {
   return result;
 }
 
-/// The regression of return on value, and the table by deciles.
+/// The regression of return on value.
 void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluation& result) {
   std::vector<std::size_t> known;
   for (std::size_t k = 0; k < realised.size(); ++k) {
@@ -109,52 +109,46 @@ void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluat
     v += rows.value[k] / n;
     g += realised[k] / n;
   }
-  // In units of their own, so that no square vanishes or overflows.
-  double v_unit = 0.0, g_unit = 0.0;
-  for (const std::size_t k : known) {
-    v_unit = std::max(v_unit, std::abs(rows.value[k] - v));
-    g_unit = std::max(g_unit, std::abs(realised[k] - g));
-  }
-  v_unit = power_of_two(v_unit);
-  g_unit = power_of_two(g_unit);
   double vv = 0.0, vg = 0.0, gg = 0.0;
   for (const std::size_t k : known) {
-    const double dv = (rows.value[k] - v) / v_unit;
-    const double dg = (realised[k] - g) / g_unit;
+    const double dv = rows.value[k] - v;
+    const double dg = realised[k] - g;
     vv += dv * dv;
     vg += dv * dg;
     gg += dg * dg;
   }
-  result.slope = vv > 0.0 ? vg / vv * (g_unit / v_unit) : 0.0;
+  result.slope = vv > 0.0 ? vg / vv : 0.0;
   result.intercept = g - result.slope * v;
   result.correlation = vv > 0.0 && gg > 0.0 ? vg / std::sqrt(vv * gg) : 0.0;
+}
 
-  std::stable_sort(known.begin(), known.end(),
-                   [&](std::size_t a, std::size_t b) { return rows.value[a] < rows.value[b]; });
-  const std::size_t parts = std::min<std::size_t>(10, known.size());
-  for (std::size_t p = 0; p < parts; ++p) {
-    const std::size_t begin = known.size() * p / parts;
-    const std::size_t end = known.size() * (p + 1) / parts;
-    LogEvaluation::Decile decile{.rows = static_cast<Index>(end - begin)};
-    const auto m = static_cast<double>(end - begin);
-    for (std::size_t i = begin; i < end; ++i) {
-      decile.value += rows.value[known[i]] / m;
-      decile.realised += realised[known[i]] / m;
-    }
-    RootMeanSquare deviation;
-    for (std::size_t i = begin; i < end; ++i) deviation.add(realised[known[i]] - decile.realised);
-    decile.deviation = deviation.value();
-    result.deciles.push_back(decile);
+OffPolicyEstimate estimate(OffPolicyJudge& judge, const OffPolicyOptions& options) {
+  OffPolicyEstimate result{
+      .episodic = judge.episodic(), .level = options.level, .unknown = judge.fault()};
+  if (!result.known()) return result;
+  result.support = judge.support();
+  if (result.support < options.least_support) {
+    result.unknown = fmt::format(
+        "only {:.0f} % of the controller's decisions lead where this log has been (at least "
+        "{:.0f} % must): log with actions that vary more, some like the controller's own",
+        100.0 * result.support, 100.0 * options.least_support);
+    return result;
   }
+  const LeftOut learnt = judge.learnt(), logged = judge.logged();
+  const LeftOut nothing{.without = Eigen::VectorXd::Zero(learnt.without.size())};
+  result.learnt = difference(learnt, nothing, options.level);
+  result.logged = difference(logged, nothing, options.level);
+  result.difference = difference(learnt, logged, options.level);
+  return result;
 }
 
 /// What is gathered row by row.
 class Gathered {
  public:
-  Gathered(const Model& model, Index kept_rows, WorthEstimate* worth, LogEvaluation& result)
+  Gathered(const Model& model, Index kept_rows, OffPolicyJudge* judge, LogEvaluation& result)
       : model_(model),
         kept_rows_(kept_rows),
-        worth_(worth),
+        judge_(judge),
         result_(result),
         action_sum_(VectorXd::Zero(model.controller.actions.size())),
         action_squares_(action_sum_) {
@@ -175,11 +169,13 @@ class Gathered {
       if (result_.judged++ == 0) result_.lowest_value = result_.highest_value = value;
       result_.lowest_value = std::min(result_.lowest_value, value);
       result_.highest_value = std::max(result_.highest_value, value);
-      errors_.add(error);
-      greedy_errors_.add(greedy_error);
+      squares_ += error * error;
+      greedy_squares_ += greedy_error * greedy_error;
       if (!terminated) compare(transition.action(), greedy.action);
     }
-    if (worth_ != nullptr) worth_->add(transition, greedy);
+    if (judge_ != nullptr) {
+      judge_->add(transition, greedy, model_.options.value.washout_rows());
+    }
     if (kept_rows_ > 0) {
       std::vector<double> cells = {reward, value, kNaN, error};
       const VectorXd logged = transition.action();
@@ -198,8 +194,9 @@ class Gathered {
 
   void finish() {
     trim();
-    result_.bellman_error = errors_.value();
-    result_.greedy_bellman_error = greedy_errors_.value();
+    const double judged = std::max<double>(1.0, static_cast<double>(result_.judged));
+    result_.bellman_error = std::sqrt(squares_ / judged);
+    result_.greedy_bellman_error = std::sqrt(greedy_squares_ / judged);
     const double m = std::max(1.0, compared_);
     result_.same_share /= m;
     result_.action_difference = (result_.action_difference / m).cwiseSqrt();
@@ -226,9 +223,9 @@ class Gathered {
 
   const Model& model_;
   Index kept_rows_;
-  WorthEstimate* worth_;  // or null
+  OffPolicyJudge* judge_;  // or null
   LogEvaluation& result_;
-  RootMeanSquare errors_, greedy_errors_;
+  double squares_ = 0.0, greedy_squares_ = 0.0;  // of Bellman errors
   VectorXd action_sum_, action_squares_;
   double compared_ = 0.0;
 };
@@ -241,9 +238,12 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
   require(options.kept_rows >= 0, "kept_rows = {}: must not be negative", options.kept_rows);
   require(model.usable(), "the initial policy diverged: there is nothing to evaluate");
   LogEvaluation result;
-  std::optional<WorthEstimate> worth;
-  if (options.worth) worth.emplace(model, *options.worth);
-  Gathered gathered(model, options.kept_rows, worth ? &*worth : nullptr, result);
+  std::optional<OffPolicyJudge> judge;
+  if (options.off_policy) {
+    options.off_policy->validate();
+    judge.emplace(model.controller, model.options.value.discount);
+  }
+  Gathered gathered(model, options.kept_rows, judge ? &*judge : nullptr, result);
   ActionSearch search(model.controller);
   VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
   bool stopped = false;
@@ -253,7 +253,7 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
   gathered.finish();
   require(result.judged > 0, "every episode is within the model's washout of {} rows",
           model.options.value.washout_rows());
-  if (worth) result.worth = worth->solve();
+  if (judge) result.off_policy = estimate(*judge, *options.off_policy);
   const Rows& rows = gathered.rows;
   result.mean_reward = std::accumulate(rows.reward.begin(), rows.reward.end(), 0.0) /
                        static_cast<double>(rows.reward.size());

@@ -17,7 +17,7 @@ struct WashoutCase {
 };
 /// Rows to leave out where nobody says how many. Before an episode's first row predictive states
 /// foretell nothing yet, and of few rows they can spare none but that.
-inline Eigen::Index usual_washout(const WashoutCase& given) {
+inline Eigen::Index default_washout(const WashoutCase& given) {
   const bool spared = !given.predictive || given.rows >= 10 * kCutOutWashout;
   if (given.cut_out && spared) return kCutOutWashout;
   return given.predictive ? 1 : 0;

@@ -11,12 +11,12 @@ using Eigen::Index;
 using Eigen::VectorXd;
 
 TEST(FirstLook, WhatIsCutOutLosesItsFirstRowsWhereTheyCanBeSpared) {
-  EXPECT_EQ(usual_washout({.cut_out = false, .predictive = false, .rows = 10}), 0);
-  EXPECT_EQ(usual_washout({.cut_out = true, .predictive = false, .rows = 10}), kCutOutWashout);
-  EXPECT_EQ(usual_washout({.cut_out = false, .predictive = true, .rows = 10'000}), 1);
-  EXPECT_EQ(usual_washout({.cut_out = true, .predictive = true, .rows = 10 * kCutOutWashout}),
+  EXPECT_EQ(default_washout({.cut_out = false, .predictive = false, .rows = 10}), 0);
+  EXPECT_EQ(default_washout({.cut_out = true, .predictive = false, .rows = 10}), kCutOutWashout);
+  EXPECT_EQ(default_washout({.cut_out = false, .predictive = true, .rows = 10'000}), 1);
+  EXPECT_EQ(default_washout({.cut_out = true, .predictive = true, .rows = 10 * kCutOutWashout}),
             kCutOutWashout);
-  EXPECT_EQ(usual_washout({.cut_out = true, .predictive = true, .rows = 10 * kCutOutWashout - 1}),
+  EXPECT_EQ(default_washout({.cut_out = true, .predictive = true, .rows = 10 * kCutOutWashout - 1}),
             1);
 }
 

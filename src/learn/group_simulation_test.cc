@@ -217,7 +217,6 @@ TEST(LearnFromCopies, PredictsFromTheRowsThereAre) {
   GroupSimulation group(copies, 3);
   SeparatePolicies initial(random_policies(4));
   const Learnt learnt = learn(group, initial, options);
-  options.fit.choose = false;
   const Learnt at_once = learn_from_log(learnt.environment, learnt.experience, options.fit);
   ASSERT_TRUE(learnt.predictions && at_once.predictions);
   const auto told = learnt.predictions->explained.row(0);

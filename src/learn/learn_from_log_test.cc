@@ -46,7 +46,6 @@ FitOptions direct_fit(Index units) {
 /// Predictive states that are few.
 FitOptions small_predictive_fit() {
   FitOptions options;
-  options.choose = false;
   options.reservoir.units = 10;
   options.value.discount = 0.5;
   options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
@@ -55,7 +54,6 @@ FitOptions small_predictive_fit() {
 
 TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
   FitOptions options;
-  options.choose = false;
   options.reservoir.units = 20;
   options.value.discount = 0.5;
   options.predictive = PredictiveOptions{.layer = 10, .dynamics = 10, .features = 20};
@@ -65,7 +63,6 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
     const Trajectory seen = flight_in(unit, offset);
     const Learnt learnt = learn_from_log(spec, seen, options);
     EXPECT_TRUE(learnt.has_confidence());
-    EXPECT_EQ(learnt.choice.has_value(), options.choose);
     GreedyPolicy policy = learnt.policy();
     MatrixXd result(3, log.steps());
     VectorXd action(1);
@@ -84,9 +81,6 @@ TEST(LearnFromLog, PredictiveStatesDoNotDependOnTheUnitOrTheZeroOfTheReward) {
   EXPECT_LT((raised - plain).row(1).cwiseAbs().maxCoeff(), 1e-3);
   EXPECT_LT((raised - plain).row(0).cwiseAbs().mean(), 1e-3);
   EXPECT_LT((raised - plain).row(2).cwiseAbs().maxCoeff(), 1e-3);
-  // Nor does which kind of value it is to be.
-  options.choose = true;
-  EXPECT_EQ(decisions(0x1p-80, 0.0), decisions(1.0, 0.0));
 }
 
 TEST(LearnFromLog, NoMoreIsDeterminedThanThereAreRows) {
@@ -101,7 +95,6 @@ TEST(LearnFromLog, NoMoreIsDeterminedThanThereAreRows) {
 TEST(LearnFromLog, PredictiveStatesThatDoNotFitAreRefusedBeforeTheirNetworksAreDrawn) {
   const auto refuse = [](const auto& change, const char* what, const char* rule) {
     FitOptions options = small_predictive_fit();
-    options.choose = true;
     change(options);
     expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0), options); }, what,
                  rule);
@@ -174,22 +167,13 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
   refuse("value.method",
          [](FitOptions& options) { options.value.method = Method::bellman_residual; });
   refuse("value.ridge", [](FitOptions& options) { options.value.solve.ridge = 1e-3; });
-  // Where another kind of value is tried, what else is said of it counts.
   const auto refuse_alone = [&](const char* name, const auto& change) {
-    refuse(name, [&](FitOptions& options) {
-      options.choose = false;
-      change(options.value);
-    });
+    refuse(name, [&](FitOptions& options) { change(options.value); });
   };
   refuse_alone("value.ridge_scale",
                [](ValueOptions& value) { value.solve.scale = RidgeScale::relative; });
   refuse_alone("value.smallest_ridge", [](ValueOptions& value) { value.solve.smallest = 1e-9; });
   refuse_alone("value.largest_ridge", [](ValueOptions& value) { value.solve.largest = 1e-3; });
-  // A log too short to choose by is one where none is tried.
-  FitOptions narrow;
-  narrow.value.solve.smallest = 1e-9;
-  expect_error([&] { learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 200), narrow); },
-               "value.smallest_ridge counts only");
   // The rest has one.
   EXPECT_EQ(value.names, (std::set<std::string>{"discount", "washout"}));
 
@@ -202,7 +186,6 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
 
 TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {
   FitOptions options;
-  options.choose = false;
   options.reservoir.units = 10;
   options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 1};
   Controller controller =
@@ -220,7 +203,6 @@ TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {
 
 TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   FitOptions options;
-  options.choose = false;
   options.reservoir.units = 10;
   options.value.discount = 0.5;
   options.predictive =

@@ -10,16 +10,15 @@
 #include "core/check.h"
 #include "core/parallel.h"
 #include "learn/action_bounds.h"
+#include "learn/baseline.h"
 #include "learn/collecting.h"
 #include "learn/confidence.h"
 #include "learn/first_look.h"
 #include "learn/fit_warnings.h"
 #include "learn/impossible_values.h"
 #include "learn/joined_rows.h"
-#include "learn/log_choice.h"
 #include "learn/predictive_fit.h"
 #include "learn/predictive_size.h"
-#include "learn/usual.h"
 #include "learn/watched_source.h"
 #include "value/equations.h"
 #include "value/values_along.h"
@@ -67,7 +66,7 @@ class Learner {
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
     if (predictive()) {
-      require_unused(options.fit, !collect && options.fit.choose);
+      require_unused(options.fit);
       if (collect) {
         require(collect->final_sweeps == 0,
                 "final_sweeps = {} counts only for a value on the memory itself: leave it out, or "
@@ -180,7 +179,7 @@ class Learner {
     // One walk for all there is to find out.
     std::optional<DeviationSums> deviation;
     if (!predictive()) deviation.emplace(result_, std::move(sums_));
-    UsualMeasure usual(result_);
+    BaselineMeasure baseline(result_);
     std::optional<ValuesAlong> values;
     if (!range_) {
       values.emplace(*controller.reservoir, controller.weights, result_.options.value.discount);
@@ -190,7 +189,7 @@ class Learner {
                    [&](const StateBlock& block) {
                      if (values) values->add(block, result_.options.value.washout_rows());
                      if (deviation) deviation->add(block);
-                     usual.add(block);
+                     baseline.add(block);
                    });
     if (values && values->rows() > 0) range_ = values->range();
     if (residual_is_due_) result_.diagnostics.residual = values->bellman_error();
@@ -199,7 +198,7 @@ class Learner {
     if (!result_.has_confidence()) {
       result_.warnings.emplace_back(kIllConditioned);
     }
-    result_.usual = usual.result();
+    result_.baseline = baseline.result();
   }
 
  private:
@@ -251,7 +250,7 @@ class Learner {
       // Predictive states spare nothing of what was collected here: its episodes begin where they
       // say they do.
       const bool began = predictive() && result_.collected;
-      result_.options.value.washout = usual_washout(
+      result_.options.value.washout = default_washout(
           {.cut_out = summary.cut_out && !began, .predictive = predictive(), .rows = summary.rows});
     }
   }
@@ -385,28 +384,13 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
                       const LearnWith& with) {
   const ThreadLimit threads(with.execution.threads);
-  FitOptions chosen = options;
-  std::optional<LogChoice> choice;
-  if (options.predictive && options.choose && !with.reservoir) {
-    // Refuses what is wrong before there is any work.
-    [[maybe_unused]] const Learner refused_or_not(spec, options, std::nullopt, with);
-    choice = choose_for_log(spec, log, options, with);
-    if (!choice) require_unused(options, false);
-    if (choice && !choice->predictive()) chosen.predictive = std::nullopt;
-  }
-  Learner learner(spec, chosen, std::nullopt, with);
+  Learner learner(spec, options, std::nullopt, with);
   Learnt& learnt = learner.result();
-  learnt.choice = choice;
   learnt.rounds.emplace_back();
   learner.fit(log, true);
   learnt.rounds.back().steps = learnt.provenance.rows;
   learnt.rounds.back().mean_reward = learnt.ranges.mean[0];
   learner.finish(log);
-  if (choice && choice->unexplained() >= 1.0) {
-    learnt.warnings.emplace_back(
-        "of rows held out no value explains more than a constant would: the controller may be "
-        "worthless");
-  }
   return std::move(learnt);
 }
 

@@ -61,25 +61,15 @@ void require_predictions(const PredictionQuality& predictions) {
   }
 }
 
-void require_usual(const Usual& usual, const EnvironmentSpec& spec, Index features) {
-  require_vector("usual.mean", usual.mean, features);
-  require_vector("usual.weights", usual.weights, features);
-  require((usual.weights.array() >= 0.0).all(), "usual.weights: must not be negative");
-  require(usual.bellman_error >= 0.0 && std::isfinite(usual.bellman_error),
-          "usual.bellman_error = {}: must be finite and not negative", usual.bellman_error);
-  require_vector("usual.longest_runs", usual.longest_runs, 1 + spec.observation_size());
-  require((usual.longest_runs.array() >= 0.0 && usual.longest_runs.array() < 1e15).all(),
-          "usual.longest_runs: must be in [0, 1e15)");
-  if (!usual.forecasts()) return;
-  const Index channels = 1 + spec.observation_size();
-  require(usual.forecast.rows() == features && usual.forecast.cols() == channels,
-          "usual.forecast: {} × {}, must be {} × {}", usual.forecast.rows(), usual.forecast.cols(),
-          features, channels);
-  require_finite("usual.forecast", usual.forecast);
-  require_vector("usual.forecast_mean", usual.forecast_mean, channels);
-  require_vector("usual.forecast_error", usual.forecast_error, channels);
-  require((usual.forecast_error.array() >= 0.0).all(),
-          "usual.forecast_error: must not be negative");
+void require_baseline(const Baseline& baseline, const EnvironmentSpec& spec, Index features) {
+  require_vector("baseline.mean", baseline.mean, features);
+  require_vector("baseline.weights", baseline.weights, features);
+  require((baseline.weights.array() >= 0.0).all(), "baseline.weights: must not be negative");
+  require(baseline.bellman_error >= 0.0 && std::isfinite(baseline.bellman_error),
+          "baseline.bellman_error = {}: must be finite and not negative", baseline.bellman_error);
+  require_vector("baseline.longest_runs", baseline.longest_runs, 1 + spec.observation_size());
+  require((baseline.longest_runs.array() >= 0.0 && baseline.longest_runs.array() < 1e15).all(),
+          "baseline.longest_runs: must be in [0, 1e15)");
 }
 
 }  // namespace
@@ -141,9 +131,10 @@ double Model::standard_error(const Ref<const VectorXd>& features) const {
 }
 
 double Model::novelty(const Ref<const VectorXd>& features) const {
-  require(usable() && usual.has_value(), "model: it does not say what is usual");
+  require(usable() && baseline.has_value(),
+          "model: it has no baseline; learn it again, with confidence");
   require_features(features, *controller.reservoir);
-  return usual->novelty(features.tail(fitted_size()));
+  return baseline->novelty(features.tail(fitted_size()));
 }
 
 Index Model::fitted_size() const { return controller.reservoir->last_fit(); }
@@ -184,7 +175,7 @@ void Model::validate() const {
     require_finite("deviation factor", deviation_factor);
   }
   if (predictions) require_predictions(*predictions);
-  if (usual) require_usual(*usual, environment, fitted_size());
+  if (baseline) require_baseline(*baseline, environment, fitted_size());
   const Index measured = 1 + environment.actions.size() + environment.observation_size();
   require_vector("ranges.minimum", ranges.minimum, measured);
   require_vector("ranges.maximum", ranges.maximum, measured);

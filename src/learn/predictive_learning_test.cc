@@ -91,7 +91,6 @@ TEST(PredictiveLearner, TheRewardOfAChoiceIsThatOfTheNextRow) {
   UniformPolicy random(game.spec().actions);
   const Trajectory log = simulation.run(random, {.steps = 2000}).trajectory;
   FitOptions fit = small(0).fit;
-  fit.choose = false;
   fit.predictive->averaged = 1;
   fit.predictive->seen = 0;
   const Learnt learnt = learn_from_log(game.spec(), log, fit);
@@ -133,7 +132,6 @@ TEST(PredictiveLearner, LeavesOutTheFirstRowsOfARecordThatIsCutOut) {
     record.append(episodes.rewards()[k], episodes.actions().col(k), episodes.observations().col(k));
   }
   FitOptions fit = small(400).fit;
-  fit.choose = false;
   const auto fitted = [&](const Trajectory& log) {
     return learn_from_log(simulation.spec(), log, fit).diagnostics.samples;
   };
@@ -205,7 +203,6 @@ TEST(PredictiveLearner, HasMoreUnitsWhereNoiseAsksForThem) {
     Simulation simulation(*problem.environment, 2);
     const Trajectory log = simulation.run(*problem.initial, {.steps = steps}).trajectory;
     FitOptions options = small(steps).fit;
-    options.choose = false;
     options.reservoir.units = 30;
     options.predictive = predictive;
     return learn_from_log(problem.environment->spec(), log, options);

@@ -103,10 +103,10 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Index predictio
   return features;
 }
 
-void require_unused(const FitOptions& fit, bool tries_both) {
+void require_unused(const FitOptions& fit) {
   const FitOptions usual;
-  const auto require_usual = [](const char* name, bool is_usual) {
-    require(is_usual,
+  const auto require_baseline = [](const char* name, bool is_baseline) {
+    require(is_baseline,
             "{} counts only for a value on the memory itself: leave it out, or start from the "
             "preset direct",
             name);

@@ -31,11 +31,8 @@ RectifiedFeatures draw_value_features(const InputLayout& layout, Eigen::Index pr
                                       Eigen::Index carried, const FeatureDraw& draw);
 
 /// Whether a predictive fit has options that count only for a value on the memory itself is not
-/// left unsaid: throws Error, naming the one that is not as usual. How such a value is fitted may
-/// be given where one will be tried as well, to choose between the two.
-void require_unused(const FitOptions& fit, bool tries_both);
-/// The options of the predictive fit alone, of those of a log by which both kinds are tried.
-FitOptions predictive_alone(FitOptions fit);
+/// left unsaid: throws Error, naming the one that is not as usual.
+void require_unused(const FitOptions& fit);
 
 /// Names what is seen, in the order of the inputs, then the reward if it is predicted but not seen.
 void name_predictions(const EnvironmentSpec& spec, PredictionQuality& predictions);

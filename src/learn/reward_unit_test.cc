@@ -45,7 +45,6 @@ Learnt learn_in(Environment& world, const LearnOptions& options, double unit, do
 
 LearnOptions predictive() {
   LearnOptions options;
-  options.fit.choose = false;
   options.fit.reservoir.units = 10;
   options.fit.value.discount = 0.5;
   options.fit.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8};

@@ -21,8 +21,8 @@ void expect_alike(const Learnt& a, const Learnt& b) {
   EXPECT_EQ(a.deviation_factor, b.deviation_factor);
   EXPECT_EQ(a.diagnostics.residual, b.diagnostics.residual);
   EXPECT_EQ(a.state, b.state);
-  ASSERT_TRUE(a.usual && b.usual);
-  EXPECT_EQ(a.usual->bellman_error, b.usual->bellman_error);
+  ASSERT_TRUE(a.baseline && b.baseline);
+  EXPECT_EQ(a.baseline->bellman_error, b.baseline->bellman_error);
   EXPECT_EQ(a.experience.rewards(), b.experience.rewards());
 }
 

@@ -1,64 +1,136 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <memory>
-#include <set>
 
+#include <waggle/presets.h>
 #include <waggle/tuning.h>
 
 #include "control/transitions.h"
 #include "core/check.h"
 #include "core/text.h"
 #include "learn/first_look.h"
-#include "learn/half_judge.h"
-#include "learn/log_choice.h"
-#include "learn/log_halves.h"
-#include "learn/predictive_steps.h"
-#include "learn/tuning_choice.h"
-#include "learn/tuning_settings.h"
+#include "learn/off_policy.h"
 
 namespace waggle {
 
 using Eigen::Index;
-using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
 
 constexpr Index kMostTunedRows = 10'000;
+constexpr Index kFewestTunedRows = 600;
 constexpr Index kTuningChunk = 4096;
-// The kind of value that was not chosen is tried, too, unless it leaves more than this many times
-// as much unexplained as the other.
-constexpr double kClear = 2.0;
-// Of a judge, at most, and for each of its rows: with more of them than rows can tell apart, ω
-// would be uneven for no other reason.
-constexpr Index kJudgesUnits = 300;
-constexpr double kUnitsPerRow = 0.3;
-constexpr std::uint64_t kJudgesSeed = 7'000'000;  // apart from those of trials
+constexpr double kLevel = 0.9;
+constexpr double kLeastSupport = 0.5;  // below, a half does not tell settings apart
 
 using Clock = std::chrono::steady_clock;
 
 /// The time is over.
 struct TimeOver {};
 
-/// Half of a log: what is learnt from it, and what it says of the other half's policies.
-struct Half {
-  Trajectory rows;
-  std::optional<HalfJudge> judge = std::nullopt;
+/// What the halves say of a policy that was learnt from the other one.
+struct Verdict {
+  std::array<LeftOut, 2> learnt, logged;
+  double support = 1.0;
 };
 
-/// The options of a fit to the memory itself, of those by which both kinds are tried.
-FitOptions without_prediction(FitOptions fit) {
-  fit.choose = false;
-  fit.predictive = std::nullopt;
-  return fit;
+/// The mean over the halves of one less the other.
+Estimate difference(const std::array<LeftOut, 2>& one, const std::array<LeftOut, 2>& other) {
+  const Estimate first = difference(one[0], other[0], kLevel);
+  const Estimate second = difference(one[1], other[1], kLevel);
+  const auto groups = static_cast<double>(one[0].without.size() + one[1].without.size());
+  return interval(0.5 * (first.value + second.value),
+                  0.5 * std::hypot(first.standard_error, second.standard_error), groups, kLevel);
+}
+
+/// A change of the settings that were given.
+struct Setting {
+  const char* name;   // by which it can be fixed
+  const char* flags;  // of `waggle learn`
+  bool (*applies)(const FitOptions&, const ActionSpace&);
+  void (*set)(FitOptions&);
+};
+
+bool draws(const FitOptions& o) { return !o.reservoir.procedure_one; }
+
+/// What is tried, in this order. A shorter memory and a smoother maximum are what the paper's two
+/// problems gain most by.
+constexpr Setting kSettings[] = {
+    {"operator_norm", "--operator-norm 0.5",
+     [](const FitOptions& o, const ActionSpace&) {
+       return draws(o) && !o.reservoir.spectral_radius && o.reservoir.operator_norm != 0.5;
+     },
+     [](FitOptions& o) { o.reservoir.operator_norm = 0.5; }},
+    {"smoothing", "--smoothing 1",
+     [](const FitOptions& o, const ActionSpace& space) {
+       return !o.predictive && !space.is_discrete() && space.size() == 1 &&
+              o.greedy.maximiser == Maximiser::exact && o.greedy.smoothing != 1.0;
+     },
+     [](FitOptions& o) { o.greedy.smoothing = 1.0; }},
+    {"slowest_leak", "--slowest-leak 0.1",
+     [](const FitOptions& o, const ActionSpace&) {
+       return draws(o) && o.reservoir.leak == 1.0 && o.reservoir.slowest_leak != 0.1;
+     },
+     [](FitOptions& o) { o.reservoir.slowest_leak = 0.1; }},
+    {"slowest_leak", "--slowest-leak 1",
+     [](const FitOptions& o, const ActionSpace&) {
+       return draws(o) && o.reservoir.leak == 1.0 && o.reservoir.slowest_leak != 1.0;
+     },
+     [](FitOptions& o) { o.reservoir.slowest_leak = 1.0; }},
+    {"bias_scaling", "--bias-scaling 1",
+     [](const FitOptions& o, const ActionSpace&) {
+       return draws(o) && o.reservoir.bias_scaling != 1.0;
+     },
+     [](FitOptions& o) { o.reservoir.bias_scaling = 1.0; }},
+    {"ridge", "--ridge 0.01 --ridge-scale relative",
+     [](const FitOptions& o, const ActionSpace&) { return !o.predictive; },
+     [](FitOptions& o) {
+       o.value.solve.ridge = 1e-2;
+       o.value.solve.scale = RidgeScale::relative;
+     }},
+    {"units", "--units 600",
+     [](const FitOptions& o, const ActionSpace&) { return draws(o) && o.reservoir.units < 600; },
+     [](FitOptions& o) { o.reservoir.units = 600; }},
+};
+
+/// The middle, or the end of an episode within a tenth of the rows from it.
+Index middle_of(const Trajectory& rows) {
+  const Index middle = rows.steps() / 2;
+  for (Index i = 0; i < rows.steps() / 10; ++i) {
+    if (rows.end(middle + i - 1) != EpisodeEnd::none) return middle + i;
+    if (rows.end(middle - i - 1) != EpisodeEnd::none) return middle - i;
+  }
+  return middle;
+}
+
+bool is_fixed(const TuneOptions& tune, const char* name) {
+  return std::find(tune.fixed.begin(), tune.fixed.end(), name) != tune.fixed.end();
+}
+
+/// Whether the log is enough to tell settings apart.
+bool within_reach(const TuneTrial& trial) {
+  return trial.failed.empty() && trial.support >= kLeastSupport && trial.difference.upper >= 0.0;
+}
+
+/// The one that is surest to be better than the first; the first if none is.
+std::size_t best_trial(const std::vector<TuneTrial>& trials) {
+  const auto surely = [&](std::size_t i) {
+    return trials[i].gain.value - trials[i].gain.standard_error;
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < trials.size(); ++i) {
+    if (within_reach(trials[i]) && surely(i) > (best == 0 ? 0.0 : surely(best))) best = i;
+  }
+  return best;
 }
 
 class Tuner {
  public:
   Tuner(const EnvironmentSpec& spec, const FitOptions& options, const TuneOptions& tune,
         const ProgressCallback& progress)
-      : spec_(spec), given_(options), tune_(tune), progress_(progress), begin_(Clock::now()) {
+      : spec_(spec), tune_(tune), progress_(progress), begin_(Clock::now()) {
     result_.options = options;
   }
 
@@ -66,83 +138,50 @@ class Tuner {
     const Trajectory rows = first_rows(log, kMostTunedRows);
     require(rows.steps() > 0, "the log is empty");
     result_.rows = rows.steps();
+    if (rows.steps() < kFewestTunedRows) {
+      result_.reason = fmt::format("{} rows are too few to try settings on: at least {} are needed",
+                                   rows.steps(), kFewestTunedRows);
+      return std::move(result_);
+    }
     cut_out_ = log.cut_out().value_or(rows.episodes() == 1 &&
                                       rows.end(rows.steps() - 1) == EpisodeEnd::none);
-    result_.reason = too_few_for_halves(rows);
-    if (!result_.reason.empty()) return std::move(result_);
-    for (Trajectory& half : halves_of(rows)) {
-      halves_.push_back(std::make_unique<Half>(Half{std::move(half)}));
-    }
+    const Index middle = middle_of(rows);
+    halves_.fill(Trajectory(rows.action_size(), rows.observation_size()));
+    halves_[0].append(rows, 0, middle);
+    halves_[1].append(rows, middle, rows.steps() - middle);
     try {
-      choose_kind(log);
-      for (std::size_t i = 0; i < 2; ++i) appoint_judge(i);
-      logged_ = both(halves_[0]->judge->logged(), halves_[1]->judge->logged());
       search();
     } catch (const TimeOver&) {
       result_.out_of_time = true;
     }
-    take_trial(tune_, result_);
+    take_best();
     return std::move(result_);
   }
 
  private:
-  /// What some work returns. Of work that was stopped there is nothing to keep.
-  template <typename Work>
-  auto unless_stopped(Work work) {
+  FitOptions for_trial(FitOptions options, std::uint64_t seed) const {
+    options.reservoir.seed += seed;
+    options.confidence = false;
+    if (options.predictive) {
+      options.predictive->averaged = 1;
+    } else {
+      options.members = 1;
+    }
+    return options;
+  }
+
+  Learnt learn_half(std::size_t i, const FitOptions& options, const ProgressCallback& progress) {
+    TrajectoryChunks source(halves_[i], kTuningChunk, cut_out_);
     try {
-      auto result = work();
+      Learnt learnt = learn_from_log(spec_, source, options, {.progress = progress});
       end_if_asked();
-      return result;
+      return learnt;
     } catch (const Stopped&) {
       end_if_asked();
       throw;
     }
   }
 
-  /// Predictive states or none, as learn_from_log would: what is searched, and judged by, differs.
-  void choose_kind(TrajectorySource& log) {
-    FitOptions& options = result_.options;
-    if (!options.predictive || !options.choose) return;
-    const LearnWith with{.progress = watched("kind of value", 0.0)};
-    result_.choice = unless_stopped([&] { return choose_for_log(spec_, log, options, with); });
-    options = result_.choice && !result_.choice->predictive() ? without_prediction(options)
-                                                              : predictive_alone(options);
-  }
-
-  FitOptions for_trial(FitOptions options, std::uint64_t seed) const {
-    options.reservoir.seed += seed;
-    options.confidence = false;
-    options.members = 1;
-    if (options.predictive) {
-      options.members = FitOptions{}.members;  // counts for nothing, and must not be changed
-      options.predictive->averaged = 1;
-    }
-    return options;
-  }
-
-  /// Learns the judge of half i from that half. Its network is drawn by a seed that no trial has
-  /// and does not depend on what is tried, so that no setting is judged by features of its own.
-  void appoint_judge(std::size_t i) {
-    FitOptions options = for_trial(result_.options, kJudgesSeed + i);
-    if (!options.predictive) {
-      options.sweeps = 0;
-      const auto rows = static_cast<double>(halves_[i]->rows.steps());
-      options.reservoir.units = std::min(kJudgesUnits, static_cast<Index>(kUnitsPerRow * rows));
-      options.reservoir.procedure_one = std::nullopt;
-    }
-    const Learnt learnt = learn_half(i, options, watched("judges", 0.0));
-    const bool predictive = options.predictive.has_value();
-    const Index washout = options.value.washout.value_or(
-        usual_washout({.cut_out = cut_out_, .predictive = predictive, .rows = result_.rows}));
-    halves_[i]->judge.emplace(learnt.controller, halves_[i]->rows, options.value.discount,
-                              std::max<Index>(washout, predictive ? 1 : 0));
-  }
-
-  Learnt learn_half(std::size_t i, const FitOptions& options, const ProgressCallback& progress) {
-    TrajectoryChunks source(halves_[i]->rows, kTuningChunk, cut_out_);
-    return unless_stopped(
-        [&] { return learn_from_log(spec_, source, options, {.progress = progress}); });
-  }
   /// Hands progress on, and asks for the end when the time is over.
   ProgressCallback watched(const std::string& what, double done) {
     return [this, what, done](const Progress& /*report*/) {
@@ -161,31 +200,40 @@ class Tuner {
   }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  /// What the other half says of a policy that was learnt from this one.
-  HalfWorth judge(std::size_t learnt_from, const FitOptions& options,
-                  const ProgressCallback& progress) {
-    const Learnt learnt = learn_half(learnt_from, for_trial(options, learnt_from), progress);
-    const Half& other = *halves_[1 - learnt_from];
-    MatrixXd actions = other.rows.actions();
+  /// What half i says of a policy.
+  OffPolicyJudge judged(std::size_t i, const Learnt& learnt, const ProgressCallback& progress) {
+    OffPolicyJudge judge(learnt.controller, learnt.options.value.discount);
     ActionSearch search(learnt.controller);
     VectorXd state = VectorXd::Zero(learnt.controller.reservoir->units());
-    TrajectoryChunks source(other.rows, kTuningChunk, cut_out_);
-    for_each_transition(search, source, Random(options.reservoir.seed), Purpose::policy, state,
-                        [&](Transition& transition) {
-                          if (transition.row % 256 == 0) progress({});
-                          if (stopped_ || over_ || transition.terminated()) return;
-                          actions.col(transition.row) = transition.greedy().action;
+    TrajectoryChunks source(halves_[i], kTuningChunk, cut_out_);
+    for_each_transition(search, source, Random(learnt.options.reservoir.seed), Purpose::policy,
+                        state, [&](Transition& transition) {
+                          if (transition.row % 256 == 0 && !progress({})) end_if_asked();
+                          judge.add(transition, transition.greedy(),
+                                    learnt.options.value.washout_rows());
                         });
-    end_if_asked();
-    return other.judge->worth(actions);
+    const std::string fault = judge.fault();
+    require(fault.empty(), "{}", fault);
+    return judge;
   }
 
-  bool may_try() const { return !tune_.trials || std::ssize(result_.trials) < *tune_.trials; }
+  /// Learns from each half, and asks the other.
+  Verdict verdict_of(const FitOptions& options, const ProgressCallback& progress) {
+    Verdict verdict;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Learnt learnt = learn_half(1 - i, for_trial(options, i), progress);
+      OffPolicyJudge judge = judged(i, learnt, progress);
+      verdict.support = std::min(verdict.support, judge.support());
+      verdict.learnt[i] = judge.learnt();
+      verdict.logged[i] = judge.logged();
+      require(verdict.learnt[i].without.allFinite(), "what it would earn is not finite");
+    }
+    return verdict;
+  }
 
   /// Tries settings; false, and nothing, if there have been trials enough.
-  bool try_settings(const std::string& settings, const FitOptions& options,
-                    const Changes& changes = {}) {
-    if (!may_try()) {
+  bool try_settings(const std::string& settings, const FitOptions& options) {
+    if (tune_.trials && std::ssize(result_.trials) >= *tune_.trials) {
       result_.out_of_time = true;
       return false;
     }
@@ -196,75 +244,85 @@ class Tuner {
     const auto progress =
         watched(fmt::format("setting {}: {}", result_.trials.size() + 1, settings),
                 static_cast<double>(result_.trials.size()));
-    Verdict verdict;
     try {
-      verdict = both(judge(0, options, progress), judge(1, options, progress));
-      require(std::isfinite(verdict.value) && verdict.influence.allFinite(),
-              "what it is worth is not finite");
-      trial.difference = difference(verdict, logged_);
-      trial.gain = difference(verdict, verdicts_.empty() ? verdict : verdicts_.front());
-      trial.stretch = verdict.stretch / logged_.stretch;
+      const Verdict verdict = verdict_of(options, progress);
+      if (result_.trials.empty()) given_ = verdict.learnt;
+      trial.support = verdict.support;
+      trial.difference = difference(verdict.learnt, verdict.logged);
+      trial.gain = difference(verdict.learnt, given_);
     } catch (const Error& error) {
       // What was given must do; of other settings it is worth knowing that they do not.
-      if (verdicts_.empty()) throw;
+      if (result_.trials.empty()) throw;
       trial.failed = error.what();
     }
     trial.seconds = elapsed() - begun;
-    verdicts_.push_back(std::move(verdict));
-    changes_.push_back(changes);
     result_.trials.push_back(std::move(trial));
     return true;
   }
 
+  /// Each setting on top of the best so far.
   void search() {
-    if (!try_settings("as given", result_.options)) return;
-    if (!within_reach(result_.trials.front())) return;
-    if (!try_other_kind()) return;
-    const std::vector<Dial> dials = dials_of(result_.options, spec_.actions, tune_.fixed);
-    std::set<Changes> tried = {{}};
-    const auto try_changes = [&](const Changes& changes) {
-      if (!tried.insert(changes).second) return true;
-      return try_settings(flags_of(changes), changed(result_.options, dials, changes), changes);
-    };
-    for (const Changes& changes : first_changes(result_.options, dials)) {
-      if (!try_changes(changes)) return;
-    }
-    // Around the best, until nothing near it is better.
-    for (std::size_t best = best_trial(result_.trials, tune_.margin), last = verdicts_.size();
-         best != last;) {
-      last = best;
-      for (const Changes& changes : neighbours(result_.options, dials, changes_[best])) {
-        if (!try_changes(changes)) return;
-      }
-      best = best_trial(result_.trials, tune_.margin);
+    const FitOptions given = result_.options;
+    if (!try_settings("as given", given)) return;
+    if (!within_reach(result_.trials.front()) || !try_other_kind(given)) return;
+    for (const Setting& setting : kSettings) {
+      const TuneTrial& best = result_.trials[best_trial(result_.trials)];
+      if (is_fixed(tune_, setting.name) || !setting.applies(best.options, spec_.actions)) continue;
+      FitOptions options = best.options;
+      setting.set(options);
+      const bool first = best.settings == result_.trials.front().settings;
+      const std::string flags = first ? setting.flags : best.settings + " " + setting.flags;
+      if (!try_settings(flags, options)) return;
     }
   }
 
-  /// The other kind of value, unless it was far behind when the kind was chosen. Returns as
-  /// try_settings.
-  bool try_other_kind() {
-    if (!result_.choice || is_fixed(tune_, "predictive")) return true;
-    const double one = result_.choice->predictive_unexplained;
-    const double other = result_.choice->direct_unexplained;
-    if (std::max(one, other) > kClear * std::min(one, other)) return true;
-    if (result_.options.predictive) {
-      return try_settings("--preset direct", without_prediction(given_));
+  /// The other kind of value. Returns as try_settings.
+  bool try_other_kind(const FitOptions& given) {
+    if (is_fixed(tune_, "predictive")) return true;
+    FitOptions other = given.predictive ? presets::direct().fit : FitOptions{};
+    other.reservoir.seed = given.reservoir.seed;
+    other.value.discount = given.value.discount;
+    other.value.washout = given.value.washout;
+    other.limits = given.limits;
+    other.action_limit = given.action_limit;
+    return try_settings(given.predictive ? "--preset direct" : "--preset predictive", other);
+  }
+
+  void take_best() {
+    if (result_.trials.empty()) {
+      result_.reason =
+          fmt::format("{} s were too short to try anything: what was given is taken as it is",
+                      tune_.seconds.value_or(0.0));
+      return;
     }
-    FitOptions options = predictive_alone(given_);
-    options.predictive = PredictiveOptions{};
-    return try_settings("--preset predictive --choose=false", options);
+    const TuneTrial& given = result_.trials.front();
+    result_.taken = within_reach(given) ? best_trial(result_.trials) : 0;
+    const TuneTrial& taken = result_.trials[result_.taken];
+    result_.options = taken.options;
+    if (given.support < kLeastSupport) {
+      result_.reason = fmt::format(
+          "only {:.0f} % of its decisions lead where the log has been: do not trust this "
+          "controller",
+          100.0 * given.support);
+    } else if (!within_reach(given)) {
+      result_.reason = "it is worse than what was logged: do not trust this controller";
+    } else if (result_.taken > 0) {
+      result_.reason = fmt::format("better than as given by {:.3g} ± {:.2g}", taken.gain.value,
+                                   taken.gain.standard_error);
+    } else {
+      result_.reason = result_.trials.size() == 1
+                           ? "nothing else was tried"
+                           : "nothing was better by more than a standard error";
+    }
   }
 
   const EnvironmentSpec& spec_;
-  const FitOptions& given_;
   const TuneOptions& tune_;
   const ProgressCallback& progress_;
   const Clock::time_point begin_;
-  std::vector<std::unique_ptr<Half>> halves_;  // judges hold on to their rows
+  std::array<Trajectory, 2> halves_ = {Trajectory(1, 0), Trajectory(1, 0)};
   bool cut_out_ = false;
-  Verdict logged_;
-  std::vector<Verdict> verdicts_;  // of each trial
-  std::vector<Changes> changes_;
+  std::array<LeftOut, 2> given_;  // what was learnt as given
   bool stopped_ = false, over_ = false;
   TuneResult result_;
 };
@@ -280,8 +338,8 @@ const std::vector<std::string>& tunable_settings() {
 void TuneOptions::fix_given(const std::vector<std::string>& given, bool preset_given) {
   const auto decides = [](const std::string& option, const std::string& setting) {
     // Those of predictive states are others' names as well: that they are given at all counts.
-    const bool of_kind = option.starts_with("predictive.") || option == "choose";
-    return of_kind ? setting == "predictive" : option.substr(option.rfind('.') + 1) == setting;
+    return option.starts_with("predictive.") ? setting == "predictive"
+                                             : option.substr(option.rfind('.') + 1) == setting;
   };
   for (const std::string& setting : tunable_settings()) {
     const bool decided = std::any_of(given.begin(), given.end(), [&](const std::string& option) {
@@ -297,8 +355,6 @@ void TuneOptions::validate() const {
             *seconds);
   }
   require(!trials || *trials >= 1, "trials = {}: must be at least 1", trials.value_or(1));
-  require(margin >= 0.0 && std::isfinite(margin), "margin = {}: must be finite and not negative",
-          margin);
   for (const std::string& name : fixed) {
     const std::vector<std::string>& names = tunable_settings();
     if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -318,13 +374,6 @@ TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const Fi
                     const TuneOptions& tune, const ProgressCallback& progress) {
   TrajectoryChunks source(log);
   return tune_log(spec, source, options, tune, progress);
-}
-
-Learnt learn_tuned(const EnvironmentSpec& spec, TrajectorySource& log, const TuneResult& tuned,
-                   const LearnWith& with) {
-  Learnt learnt = learn_from_log(spec, log, tuned.options, with);
-  if (tuned.choice) learnt.choice = tuned.choice;
-  return learnt;
 }
 
 }  // namespace waggle

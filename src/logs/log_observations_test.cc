@@ -98,7 +98,6 @@ TEST_F(LogLabels, AModelReadsTheSameLogAgain) {
   Log log(csv(text));
   FitOptions options;
   options.reservoir.units = 20;
-  options.choose = false;
   const Learnt learnt = learn_from_log(log.spec(), log, options);
   const Model& model = learnt;
   EXPECT_EQ(model.environment.observation_names, (Names{"sound=left", "sound=right"}));

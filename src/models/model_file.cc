@@ -63,12 +63,12 @@ void describe(Visitor& v, Fit& o) {
 }
 
 /// But for its tensors.
-struct Usual {
+struct Baseline {
   double bellman_error = 0.0;
 };
 
 template <typename Visitor>
-void describe(Visitor& v, Usual& o) {
+void describe(Visitor& v, Baseline& o) {
   v("bellman_error", o.bellman_error, "root mean square of the greedy ones");
 }
 
@@ -216,7 +216,9 @@ void read_learning(const std::string& text, int version, Model& model) {
             found->dump());
     json.erase(found);
   }
-  if (json.is_object()) json.erase("optimism");  // of how its experience was made
+  for (const char* gone : {"optimism", "choose"}) {  // of how the model was made
+    if (json.is_object()) json.erase(gone);
+  }
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
@@ -270,19 +272,18 @@ void read_readout(const Safetensors& content, Tensors& tensors, Model& model) {
   }
 }
 
-void read_usual(const Safetensors& content, Tensors& tensors, Model& model) {
+void read_baseline(const Safetensors& content, Tensors& tensors, Model& model) {
   const auto usual = content.metadata.find("usual");
   if (usual == content.metadata.end()) return;
-  const auto read = from_json<model_file::Usual>(usual->second, "usual");
-  model.usual.emplace();
-  model.usual->mean = tensors.vector("usual.mean");
-  model.usual->weights = tensors.vector("usual.weights");
-  model.usual->bellman_error = read.bellman_error;
-  model.usual->longest_runs = tensors.vector("usual.longest_runs");
-  if (!tensors.has("usual.forecast")) return;  // files of before do not have it
-  model.usual->forecast = tensors.matrix("usual.forecast", model.fitted_size());
-  model.usual->forecast_mean = tensors.vector("usual.forecast_mean");
-  model.usual->forecast_error = tensors.vector("usual.forecast_error");
+  const auto read = from_json<model_file::Baseline>(usual->second, "usual");
+  model.baseline.emplace();
+  model.baseline->mean = tensors.vector("usual.mean");
+  model.baseline->weights = tensors.vector("usual.weights");
+  model.baseline->bellman_error = read.bellman_error;
+  model.baseline->longest_runs = tensors.vector("usual.longest_runs");
+  for (const char* part : {"", "_mean", "_error"}) {  // older files had forecasts
+    tensors.skip(fmt::format("usual.forecast{}", part));
+  }
 }
 
 Model from_content(const Safetensors& content) {
@@ -295,7 +296,7 @@ Model from_content(const Safetensors& content) {
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   read_reservoir(content, tensors, model);
   read_readout(content, tensors, model);
-  read_usual(content, tensors, model);
+  read_baseline(content, tensors, model);
   model.ranges = {tensors.vector("ranges.minimum"), tensors.vector("ranges.maximum"),
                   tensors.vector("ranges.mean"), tensors.vector("ranges.deviation")};
   model.provenance = from_json<Provenance>(find_metadata(content, "provenance"), "provenance");
@@ -385,16 +386,11 @@ std::string serialise(const Model& model) {
   if (model.has_confidence()) {
     tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
   }
-  if (model.usual) {
-    content.metadata["usual"] = json_text(model_file::Usual{model.usual->bellman_error});
-    tensors["usual.mean"] = vector_tensor(model.usual->mean);
-    tensors["usual.weights"] = vector_tensor(model.usual->weights);
-    tensors["usual.longest_runs"] = vector_tensor(model.usual->longest_runs);
-    if (model.usual->forecasts()) {
-      tensors["usual.forecast"] = matrix_tensor(model.usual->forecast);
-      tensors["usual.forecast_mean"] = vector_tensor(model.usual->forecast_mean);
-      tensors["usual.forecast_error"] = vector_tensor(model.usual->forecast_error);
-    }
+  if (model.baseline) {
+    content.metadata["usual"] = json_text(model_file::Baseline{model.baseline->bellman_error});
+    tensors["usual.mean"] = vector_tensor(model.baseline->mean);
+    tensors["usual.weights"] = vector_tensor(model.baseline->weights);
+    tensors["usual.longest_runs"] = vector_tensor(model.baseline->longest_runs);
   }
   tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);

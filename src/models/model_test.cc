@@ -339,7 +339,7 @@ TEST(Model, ActsOnlyOnWhatFits) {
   own.controller.weights.setZero(6);
   own.state.setZero(6);
   own.deviation_factor.resize(0, 0);
-  own.usual.reset();
+  own.baseline.reset();
   own.validate();
   expect_error([&] { serialise(own); }, "no echo state network");
 }

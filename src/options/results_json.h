@@ -18,18 +18,18 @@ inline nlohmann::ordered_json to_json(const Estimate& estimate) {
           {"upper", estimate.upper}};
 }
 
-inline nlohmann::ordered_json to_json(const PolicyWorth& worth) {
-  nlohmann::ordered_json json = {{"known", worth.known()},
-                                 {"episodic", worth.episodic},
-                                 {"support", worth.support},
-                                 {"level", worth.level}};
-  if (!worth.known()) {
-    json["unknown"] = worth.unknown;
+inline nlohmann::ordered_json to_json(const OffPolicyEstimate& estimate) {
+  nlohmann::ordered_json json = {{"known", estimate.known()},
+                                 {"episodic", estimate.episodic},
+                                 {"support", estimate.support},
+                                 {"level", estimate.level}};
+  if (!estimate.known()) {
+    json["unknown"] = estimate.unknown;
     return json;
   }
-  json["learnt"] = to_json(worth.learnt);
-  json["logged"] = to_json(worth.logged);
-  json["difference"] = to_json(worth.difference);
+  json["learnt"] = to_json(estimate.learnt);
+  json["logged"] = to_json(estimate.logged);
+  json["difference"] = to_json(estimate.difference);
   return json;
 }
 
@@ -43,7 +43,7 @@ inline nlohmann::ordered_json to_json(const LogEvaluation& evaluation) {
                                  {"episodes", e.episodes},
                                  {"judged", e.judged},
                                  {"mean_reward", e.mean_reward}};
-  if (e.worth) json["worth"] = to_json(*e.worth);
+  if (e.off_policy) json["off_policy"] = to_json(*e.off_policy);
   json.update({{"bellman_error", e.bellman_error},
                {"greedy_bellman_error", e.greedy_bellman_error},
                {"lowest_value", e.lowest_value},
@@ -52,17 +52,10 @@ inline nlohmann::ordered_json to_json(const LogEvaluation& evaluation) {
                {"slope", e.slope},
                {"intercept", e.intercept},
                {"correlation", e.correlation},
-               {"deciles", nlohmann::ordered_json::array()},
                {"same_share", e.same_share},
                {"action_difference", list(e.action_difference)},
                {"action_deviation", list(e.action_deviation)},
                {"warnings", e.warnings}});
-  for (const LogEvaluation::Decile& decile : e.deciles) {
-    json["deciles"].push_back({{"rows", decile.rows},
-                               {"value", decile.value},
-                               {"realised", decile.realised},
-                               {"deviation", decile.deviation}});
-  }
   return json;
 }
 
@@ -73,7 +66,7 @@ inline nlohmann::ordered_json to_json(const TuneResult& tuned) {
     if (trial.failed.empty()) {
       item["difference"] = to_json(trial.difference);
       item["gain"] = to_json(trial.gain);
-      item["stretch"] = trial.stretch;
+      item["support"] = trial.support;
     } else {
       item["failed"] = trial.failed;
     }

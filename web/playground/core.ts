@@ -193,8 +193,6 @@ export interface LogResult {
   rowsInFile: number;
   episodes: number;
   predictive: boolean;
-  /** The share of what follows that the value explains, in rows held out. */
-  heldOut: number | null;
   predictions: {horizons: number[]; names: string[]; explained: (number | null)[][]} | null;
   actions: string[];
   choices: string[];

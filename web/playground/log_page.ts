@@ -31,12 +31,6 @@ function inWords(what: string): string {
   return what.replace(/^(pass \d+)$/, '$1 through the log').replace(/^round .*/, 'what to do');
 }
 
-/** How well the value does where it was not fitted, if there were rows to find out. */
-function heldOut(result: LogResult): string {
-  if (result.heldOut === null) return '';
-  return ` Of what a row's reward and the next row's value came to, its value explains ${Math.round(100 * Math.max(0, result.heldOut))} % there.`;
-}
-
 export class LogPage {
   private readonly sliders: Sliders<'discount'>;
   private charts: {value: Chart; action: Chart} | null = null;
@@ -285,7 +279,7 @@ export class LogPage {
     table.replaceChildren();
     const {predictions} = result;
     if (!predictions) {
-      show('log-predictions-note', `What is to come in rewards, and nothing else: for this log a value on the memory itself foretold rows held out better than one on predictions.${heldOut(result)}`);
+      show('log-predictions-note', 'What is to come in rewards, and nothing else.');
       return;
     }
     const cell = (row: HTMLTableRowElement, text: string, kind: 'th' | 'td' = 'td', number = true) => {
@@ -306,7 +300,7 @@ export class LogPage {
         cell(row, typeof share === 'number' ? `${Math.round(100 * Math.max(0, share))} %` : '–');
       }
     });
-    show('log-predictions-note', `The share of its variance that is foreseen, given what is done until then, in rows that were not fitted to.${heldOut(result)}`);
+    show('log-predictions-note', 'The share of its variance that is foreseen, given what is done until then, in rows that were not fitted to.');
   }
 
   private showFigures(result: LogResult): void {
@@ -319,7 +313,7 @@ export class LogPage {
         ? [['Actions agree', `in ${(100 * e.sameShare).toFixed(1)} % of the rows`] as [string, string]]
         : result.actions.map((name, i): [string, string] => [i === 0 ? 'Greedy − logged' : '',
             `${name}: root mean square ${digits(e.difference[i] ?? NaN)}, logged deviation ${digits(e.deviation[i] ?? NaN)}`])),
-      ['Chosen for this log', result.predictive ? 'a value on predictive states' : 'a value on the memory itself'],
+      ['Kind of value', result.predictive ? 'a value on predictive states' : 'a value on the memory itself'],
     ];
     element('log-figures', HTMLElement).replaceChildren(...figures.flatMap(([term, text]) => {
       const dt = document.createElement('dt');

@@ -265,8 +265,9 @@ void LogSession::learn(const std::vector<Role>& roles, double discount, std::uin
   TrajectoryChunks chunks(rows, kChunkRows, log.cut_out());
   Learnt learnt = learn_from_log(log.spec(), chunks, options, {.progress = progress});
   learnt.provenance.sources = {file_};
-  evaluation_ = evaluate_on_log(
-      learnt, chunks, {.seed = seed, .kept_rows = kShownRows, .worth = std::nullopt}, progress);
+  evaluation_ = evaluate_on_log(learnt, chunks,
+                                {.seed = seed, .kept_rows = kShownRows, .off_policy = std::nullopt},
+                                progress);
   learnt_ = std::move(learnt);
 }
 
@@ -300,7 +301,6 @@ std::string LogSession::result_json() const {
   result["rowsInFile"] = rows_in_file_;
   result["episodes"] = model.provenance.episodes;
   result["predictive"] = model.options.predictive.has_value();
-  result["heldOut"] = model.choice ? json(1.0 - model.choice->unexplained()) : json();
   result["predictions"] = model.predictions ? predictions_json(*model.predictions) : json();
   result["actions"] = model.environment.action_names;
   result["choices"] = model.environment.choice_names;

@@ -63,7 +63,7 @@ void describe(Visitor& v, OnlineOptions& o) {
   v("reservoir", o.reservoir, "how the network is drawn");
   v("value", o.value, "how the value is learnt");
   v("greedy", o.greedy, "how the best action is found");
-  v("exploration", o.exploration, "how far from it to stray");
+  v("exploration", o.exploration, "how to explore");
 }
 
 /// Acts while it learns, on any environment, as a policy of its own. For the first `burn_in` steps

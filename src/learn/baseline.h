@@ -13,20 +13,20 @@
 
 namespace waggle {
 
-/// Measures what is usual along the experience. Decisions and features are looked at in stretches
+/// Measures the baseline along the experience. Decisions and features are looked at in stretches
 /// of rows that are evenly spread, some thousand rows in all; everything else in every row. None if
 /// fewer than two rows are left after the washout, or if something is not finite. One pass through
 /// the experience.
-std::optional<Usual> measure_usual(const Model& model, TrajectorySource& experience);
+std::optional<Baseline> measure_baseline(const Model& model, TrajectorySource& experience);
 
-/// The same along a walk that others share: every block of the experience, in order, then what was
-/// usual. The model must outlive it.
-class UsualMeasure {
+/// The same along a walk that others share: every block of the experience, in order, then the
+/// baseline. The model must outlive it.
+class BaselineMeasure {
  public:
-  explicit UsualMeasure(const Model& model);
-  ~UsualMeasure();
+  explicit BaselineMeasure(const Model& model);
+  ~BaselineMeasure();
   void add(const StateBlock& block);
-  std::optional<Usual> result() const;
+  std::optional<Baseline> result() const;
 
  private:
   class Runs;
@@ -40,7 +40,6 @@ class UsualMeasure {
   std::vector<double> errors_;
   Eigen::MatrixXd all_features_;  // of one row
   Eigen::MatrixXd features_;
-  Eigen::MatrixXd seen_;  // with them: the reward and the observations
   Eigen::Index kept_ = 0;
 };
 

@@ -4,8 +4,8 @@
 
 namespace waggle {
 
-/// What was usual in the experience, so that a controller at work can tell what is not (guard.h).
-struct Usual {
+/// The baseline: what was usual in the experience, so that a controller at work can tell what is not (guard.h).
+struct Baseline {
   /// How unlike the experience features φ are is
   ///
   ///     novelty = √Σ_i (weights_i (φ_i − mean_i))²
@@ -20,17 +20,6 @@ struct Usual {
   /// In how many rows of an episode, one after the other, a value stayed the same at most: of the
   /// reward and of every observation.
   Eigen::VectorXd longest_runs;
-  /// What is seen, foretold by the step before it: the reward and every observation are
-  ///
-  ///     (r_k, o_k) ≈ forecast_mean + forecastᵀ(φ(x_k) − mean)
-  ///
-  /// by ridge regression over the experience; x_k knows the action a_{k-1}. Empty: not known.
-  Eigen::MatrixXd forecast;
-  Eigen::VectorXd forecast_mean;
-  Eigen::VectorXd forecast_error;  ///< root mean square, of each of them
-
-  bool forecasts() const { return forecast.size() > 0; }
-
   /// Of features of the mean's size; infinite where the sum overflows. O(n), no allocation.
   double novelty(const Eigen::Ref<const Eigen::VectorXd>& features) const {
     return (weights.array() * (features - mean).array()).matrix().norm();
