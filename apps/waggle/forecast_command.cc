@@ -15,7 +15,7 @@
 #include "config.h"
 #include "figures.h"
 #include "files/atomic_file.h"
-#include "learn/fit_warnings.h"
+#include "learn/fit_checks.h"
 #include "logs/csv.h"
 #include "logs/series_file.h"
 #include "progress.h"

@@ -28,8 +28,7 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
       greedy_(model.controller) {
   const Index n = model.controller.reservoir->features();
   const auto size = static_cast<double>(n);
-  require_room(7.0 * size, size,
-               fmt::format("the standard error of a value over {} features", n));
+  require_room(7.0 * size, size, fmt::format("the standard error of a value over {} features", n));
   if (known) {
     system_ = known->system();
     gram_ = known->gram();

@@ -12,15 +12,12 @@
 #include "learn/action_bounds.h"
 #include "learn/baseline.h"
 #include "learn/collecting.h"
-#include "learn/confidence.h"
 #include "learn/first_look.h"
-#include "learn/fit_warnings.h"
+#include "learn/fit_checks.h"
+#include "learn/fitter.h"
 #include "learn/impossible_values.h"
 #include "learn/joined_rows.h"
-#include "learn/predictive_fit.h"
-#include "learn/predictive_size.h"
 #include "learn/watched_source.h"
-#include "value/equations.h"
 #include "value/values_along.h"
 
 namespace waggle {
@@ -65,18 +62,9 @@ class Learner {
     result_.provenance.waggle_version = WAGGLE_VERSION;
     // Everything that can be refused is refused before any work is done. Bounds may only come with
     // the experience, so what needs them is checked as if they had.
-    if (predictive()) {
-      require_unused(options.fit);
-      if (collect) {
-        require(collect->final_sweeps == 0,
-                "final_sweeps = {} counts only for a value on the memory itself: leave it out, or "
-                "start from the preset direct",
-                collect->final_sweeps);
-      }
-      fitter_.emplace(result_.controller.layout, options.fit, collect.has_value());
-    } else if (!with.reservoir && !needs_input_bound()) {
-      draw();
-    }
+    const InputLayout& layout = result_.controller.layout;
+    fitter_ = result_.options.predictive ? predictive_learner(layout, options_, collect.has_value())
+                                         : direct_learner(layout, options_, with_);
     spec.actions.validate();
     const ActionSpace checked =
         needs_no_bounds(options) ? spec.actions : with_some_bounds(spec.actions);
@@ -85,9 +73,6 @@ class Learner {
     Exploration(options.collect.exploration).validate(checked);
     if (const auto& last = options.collect.final_exploration) {
       Exploration{.epsilon = last->epsilon, .noise = last->noise}.validate(checked);
-    }
-    if (options.fit.sweeps > 0 || options.collect.final_sweeps > 0) {
-      PolicyIterationOptions{.value = options.fit.value}.validate();
     }
   }
 
@@ -98,51 +83,18 @@ class Learner {
   /// Fits the value to all experience there is, improving on the last fit.
   void fit(TrajectorySource& source, bool last) {
     WatchedSource experience(source, with_.progress, stopped_);
-    const FitOptions& options = options_.fit;
-    Controller& controller = result_.controller;
     const ExperienceSummary summary = summarise(experience);
     experience.set_rows(summary.rows);
     take(summary);
-    if (predictive()) {
-      fit_predictive(experience, summary, last);
-      return;
-    }
-    measure(experience);
-    const RewardScale rewards =
-        RewardScale::of(summary, *controller.reservoir, options.centre_rewards);
-    const int final_sweeps = std::max(options.sweeps, options_.collect.final_sweeps);
-    const int sweeps = last ? final_sweeps : options.sweeps;
-    if (sweeps == 0) {
-      // Where there is one more walk along the rows, it will judge the values, too.
-      residual_is_due_ = last && options.confidence && options.value.method == Method::lstd;
-      const ReservoirSystem& reservoir = *controller.reservoir;
-      const ValueOptions& value = result_.options.value;
-      keep(residual_is_due_
-               ? solve_value(reservoir, controller.layout, experience, value, rewards, &sums_)
-               : fit_value(reservoir, controller.layout, experience, value, rewards));
-      tell(sweeps);
-      return;
-    }
-    PolicyIteration iteration =
-        iterate_policy(controller, experience,
-                       {.value = result_.options.value,
-                        .sweeps = sweeps,
-                        .reweight = options.reweight,
-                        .rewards = rewards,
-                        .execution = with_.execution},
-                       [&](const PolicyIteration& so_far) {
-                         keep(so_far.value);
-                         result_.improvement = Improvement{std::ssize(so_far.sweeps), so_far.end};
-                         experience.keep();
-                         return tell(sweeps, std::ssize(so_far.sweeps));
-                       });
-    keep(iteration.value);
-    result_.rounds.back().sweeps = std::move(iteration.sweeps);
-    result_.rounds.back().end = iteration.end;
+    fitter_->fit({.rows = experience,
+                  .summary = summary,
+                  .random_rows = random_rows_,
+                  .last = last,
+                  .go_on = [&](Index done, Index total) { return tell(done, total); }},
+                 result_);
   }
 
-  /// Whether rows of a policy that lost the system are worth having: they teach not to do that.
-  bool learns_from_divergence() const { return predictive(); }
+  bool learns_from_divergence() const { return fitter_->learns_from_divergence(); }
 
   /// What every copy of the environment has seen so far.
   JoinedRows& rows() { return rows_; }
@@ -154,88 +106,50 @@ class Learner {
     round.diverged = collected.diverged;
     if (!collected.diverged || learns_from_divergence()) rows_.add(std::move(collected));
     // New rows come in between those there were, where one copy follows the other.
-    if (fitter_ && rows_.copies().size() > 1) fitter_->forget_rows();
+    if (rows_.copies().size() > 1) fitter_->forget_rows();
     rows_.write(result_.experience, random_rows_);
   }
 
   /// The result is complete: finds out how sure it is, and says what there is to say of it.
   void finish(TrajectorySource& source) {
-    const LearnRound& last = result_.rounds.back();
-    if (!predictive()) result_.improvement = Improvement{std::ssize(last.sweeps), last.end};
     add_fit_warnings(result_.rounds, stopped_, result_);
-    if (stopped_ && !residual_is_due_) return;
+    if (stopped_ && !fitter_->needs_walk()) return;
     WatchedSource experience(source, with_.progress, stopped_);
     experience.set_rows(result_.provenance.rows);
     experience.keep();
     const Controller& controller = result_.controller;
+    const Index washout = result_.options.value.washout_rows();
+    std::optional<ValueRange> range = fitter_->range();
     if (!options_.fit.confidence) {
-      if (!range_) {
-        range_ = value_range(*controller.reservoir, controller.layout, experience,
-                             controller.weights, result_.options.value.washout_rows());
+      if (!range) {
+        range = value_range(*controller.reservoir, controller.layout, experience,
+                            controller.weights, washout);
       }
-      judge_values();
+      judge_values(*range);
       return;
     }
     // One walk for all there is to find out.
-    std::optional<DeviationSums> deviation;
-    if (!predictive()) deviation.emplace(result_, std::move(sums_));
+    fitter_->begin_walk(result_);
     BaselineMeasure baseline(result_);
     std::optional<ValuesAlong> values;
-    if (!range_) {
+    if (!range) {
       values.emplace(*controller.reservoir, controller.weights, result_.options.value.discount);
     }
     VectorXd state = VectorXd::Zero(controller.reservoir->units());
     for_each_block(*controller.reservoir, controller.layout, experience, state,
                    [&](const StateBlock& block) {
-                     if (values) values->add(block, result_.options.value.washout_rows());
-                     if (deviation) deviation->add(block);
+                     if (values) values->add(block, washout);
+                     fitter_->add(block);
                      baseline.add(block);
                    });
-    if (values && values->rows() > 0) range_ = values->range();
-    if (residual_is_due_) result_.diagnostics.residual = values->bellman_error();
-    judge_values();
-    if (deviation) result_.deviation_factor = deviation->factor();
-    if (!result_.has_confidence()) {
-      result_.warnings.emplace_back(kIllConditioned);
-    }
+    if (values && values->rows() > 0) range = values->range();
+    fitter_->end_walk(values ? &*values : nullptr, result_);
+    if (range) judge_values(*range);
+    if (!result_.has_confidence()) result_.warnings.emplace_back(kIllConditioned);
     result_.baseline = baseline.result();
   }
 
  private:
-  bool predictive() const { return options_.fit.predictive && !with_.reservoir; }
-  /// Predictive states. Where the rounds have left too few fits to average, as a log always does,
-  /// the last one's rows are fitted again with other random features.
-  void fit_predictive(WatchedSource& experience, const ExperienceSummary& summary, bool last) {
-    const int fits = last ? options_.fit.predictive->averaged : 1;
-    int made = 0;
-    do {
-      fitter_->fit({.rows = experience,
-                    .summary = summary,
-                    .actions = result_.controller.actions,
-                    .washout = result_.options.value.washout_rows()},
-                   random_rows_, last, [&](const Progress&) { return tell(fits, made); });
-      fitter_->fill(result_);
-      if (result_.predictions) name_predictions(result_.environment, *result_.predictions);
-      experience.keep();
-      made = fitter_->fits();
-    } while (made < fits && !stopped_);
-    if (last && result_.predictions && !result_.predictions->any()) {
-      result_.warnings.emplace_back(
-          "nothing of the future is predicted better than by its mean: the controller may be "
-          "worthless");
-    }
-  }
-
-  /// Procedure 1 needs a bound on the inputs, which only the first experience can tell.
-  bool needs_input_bound() const {
-    const auto& procedure = result_.options.reservoir.procedure_one;
-    return procedure && !procedure->input_bound;
-  }
-  void draw() {
-    drawn_.emplace(result_.options.reservoir, result_.controller.layout.size(),
-                   result_.options.members);
-  }
-
   void take(const ExperienceSummary& summary) {
     result_.ranges = summary.ranges;
     result_.divergence_limit = divergence_limit(summary.ranges, result_.controller.actions.size());
@@ -246,52 +160,17 @@ class Learner {
       result_.controller.actions =
           bounded_by(result_.environment.actions, summary.ranges, options_.fit.action_limit);
     }
-    if (!options_.fit.value.washout) {
-      // Predictive states spare nothing of what was collected here: its episodes begin where they
-      // say they do.
-      const bool began = predictive() && result_.collected;
-      result_.options.value.washout = default_washout(
-          {.cut_out = summary.cut_out && !began, .predictive = predictive(), .rows = summary.rows});
-    }
-  }
-
-  /// Sets up the memory for the experience.
-  void measure(TrajectorySource& experience) {
-    Controller& controller = result_.controller;
-    if (with_.reservoir) {
-      controller.reservoir = with_.reservoir;
-      controller.validate();
-      return;
-    }
-    if (options_.fit.standardise) result_.scaling = measure_inputs(controller.layout, experience);
-    const InputScaling scaling =
-        result_.scaling.value_or(InputScaling::none(controller.layout.size()));
-    if (needs_input_bound()) {
-      ProcedureOne& procedure = *result_.options.reservoir.procedure_one;
-      procedure.input_bound =
-          measure_input_bound(controller.layout, experience, scaling, procedure.delay);
-      draw();
-    }
-    controller.reservoir =
-        std::make_shared<const EchoStateNetwork>(drawn_->with_input_scaling(scaling));
-  }
-
-  void keep(const ValueFit& fit) {
-    result_.controller.weights = fit.weights;
-    result_.diagnostics = fit.diagnostics;
-    result_.singular = fit.singular;
-    result_.state = fit.state;
-    range_ = fit.range;
+    if (!options_.fit.value.washout) result_.options.value.washout = fitter_->washout(summary);
   }
 
   /// Whether to go on.
-  bool tell(int sweeps, Index sweep = 0) {
+  bool tell(Index done, Index total) {
     if (!with_.progress) return true;
     const bool learnt = result_.controller.weights.size() > 0;
     const std::string what = fmt::format("round {}", result_.rounds.size());
     if (!with_.progress({.what = what,
-                         .done = static_cast<double>(sweep),
-                         .total = static_cast<double>(sweeps),
+                         .done = static_cast<double>(done),
+                         .total = static_cast<double>(total),
                          .model = learnt ? &result_ : nullptr})) {
       stopped_ = true;
     }
@@ -299,22 +178,17 @@ class Learner {
   }
 
   /// Values that no rewards can add up to are a sign of extrapolation.
-  void judge_values() {
-    if (!range_) return;
+  void judge_values(const ValueRange& range) {
     const std::string fault =
-        impossible_values(*range_, result_.ranges, result_.options.value.discount, ended_);
+        impossible_values(range, result_.ranges, result_.options.value.discount, ended_);
     if (!fault.empty()) result_.warnings.push_back(fault);
   }
 
   const LearnOptions options_;
   const LearnWith& with_;
   bool stopped_ = false;
-  bool ended_ = false;               // some episode terminated
-  bool residual_is_due_ = false;     // of the last fit, by finish()
-  std::optional<TdMoments> sums_;    // of the last fit, where they say how sure it is
-  std::optional<ValueRange> range_;  // of the values of the rows, if they are known
-  std::optional<EchoStateNetwork> drawn_;
-  std::optional<PredictiveFitter> fitter_;
+  bool ended_ = false;  // some episode terminated
+  std::unique_ptr<Fitter> fitter_;
   JoinedRows rows_;
   std::vector<bool> random_rows_;  // of the experience, whose actions were drawn at random
   Learnt result_;
@@ -332,7 +206,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
   for (int round = 0; round < rounds && !learner.stopped(); ++round) {
     const Index steps = plan[static_cast<std::size_t>(round)];
     // Where nothing that was done has made a difference yet, there is nothing to prefer.
-    const bool initially = round == 0 || (options.fit.predictive && !differs(learnt.experience));
+    const bool initially = round == 0 || (learnt.options.predictive && !differs(learnt.experience));
     Collected collected;
     if (initially) {
       collected = collector.begin({.steps = steps, .divergence_limit = first_limit});

@@ -19,15 +19,15 @@ struct ValueSteps {
   std::vector<bool> terminated;  ///< nothing follows
   /// Whether the next column is the step after this one, by an action that was not random; empty:
   /// none is.
-  std::vector<bool> continues;
+  std::vector<bool> continues = {};
   Eigen::MatrixXd next;  ///< u_{k+1} as an affine function of a_{k+1}, q(1 + c) × rows
   /// What a_{k+1} can be, c × rows each: between these, or, of choices, those whose upper is not 0;
   /// empty: everything within the bounds.
-  Eigen::MatrixXd lower, upper;
+  Eigen::MatrixXd lower = {}, upper = {};
   // The reward model, empty or 0 where there is none.
-  Eigen::VectorXd expected;     ///< r̂ of what was done
-  Eigen::MatrixXd next_reward;  ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows
-  Eigen::MatrixXd knots, bends;  ///< c × any number
+  Eigen::VectorXd expected = {};  ///< r̂ of what was done
+  Eigen::MatrixXd next_reward = {};  ///< r̂ at k+1 is vᵀ this + Σ bends max(v − knots, 0), c × rows
+  Eigen::MatrixXd knots = {}, bends = {};  ///< c × any number
 
   Eigen::Index rows() const { return after.cols(); }
 };
