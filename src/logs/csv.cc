@@ -20,7 +20,6 @@ namespace {
 constexpr std::size_t kCsvBuffer = std::size_t{1} << 20;  // a row must fit in it, unless
 constexpr std::size_t kBytesPerCell = 64;  // there are so many columns that it may not
 constexpr std::size_t kHeaderLimit = std::size_t{1} << 26;
-constexpr std::size_t kSampledLines = 20;  // by which the separator is found
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -30,52 +29,19 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// How often each of the separators comes outside quotes in the first lines of a file.
-using Counts = std::array<std::size_t, 3>;
-constexpr std::array<char, 3> kSeparators = {',', ';', '\t'};
-
-std::vector<Counts> count_separators(std::string_view text, bool whole) {
-  std::vector<Counts> lines;
-  Counts line{};
-  bool quoted = false, blank = true;
-  const auto end_line = [&] {
-    if (!blank) lines.push_back(line);
-    line = {};
-    blank = true;
-  };
+/// The separator that comes most often in the header, outside quotes.
+char find_separator(std::string_view text) {
+  std::array<std::size_t, 256> counts{};
+  bool quoted = false;
   for (const char c : text) {
-    if (lines.size() == kSampledLines) return lines;
-    if (c == '\n' && !quoted) {
-      end_line();
-      continue;
-    }
+    if (c == '\n' && !quoted) break;
     if (c == '"') quoted = !quoted;
-    if (c != '\r') blank = false;
-    for (std::size_t i = 0; i < kSeparators.size() && !quoted; ++i) {
-      if (c == kSeparators[i]) ++line[i];
-    }
+    if (!quoted) ++counts[static_cast<unsigned char>(c)];
   }
-  if (whole || lines.empty()) end_line();
-  return lines;
-}
-
-/// The separator that the first lines have equally often; if none or several do, the one that comes
-/// most often in the header.
-char find_separator(std::string_view text, bool whole) {
-  const std::vector<Counts> lines = count_separators(text, whole);
-  std::size_t best = 0, best_count = 0;
-  bool best_even = false;
-  for (std::size_t i = 0; i < kSeparators.size() && !lines.empty(); ++i) {
-    const std::size_t count = lines[0][i];
-    const bool even = count > 0 && std::all_of(lines.begin(), lines.end(), [&](const Counts& line) {
-                        return line[i] == count;
-                      });
-    if (std::pair(even, count) <= std::pair(best_even, best_count)) continue;
-    best = i;
-    best_count = count;
-    best_even = even;
-  }
-  return kSeparators[best];
+  const auto fewer = [&](char a, char b) {
+    return counts[static_cast<unsigned char>(a)] < counts[static_cast<unsigned char>(b)];
+  };
+  return std::max({',', ';', '\t'}, fewer);  // the first of those equally often
 }
 
 /// A number whose decimals are behind a comma.
@@ -173,7 +139,7 @@ class CsvTable final : public Table {
   void read_header() {
     start();
     const std::string path = file_->path().string();
-    set_separator(find_separator({begin_, static_cast<std::size_t>(end_ - begin_)}, at_end_));
+    set_separator(find_separator({begin_, static_cast<std::size_t>(end_ - begin_)}));
     require(read_row(), "'{}': the file is empty", path);
     bool numbers = true;
     for (std::size_t i = 0; i < cells_.size(); ++i) {

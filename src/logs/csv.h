@@ -12,9 +12,9 @@ namespace waggle {
 
 /// Reads a CSV file (RFC 4180) with a header line as a stream, from one buffer of fixed size.
 ///
-/// Columns are separated by commas, semicolons or tabs, whichever the first lines have equally
-/// often. Where it is not the comma, decimals may be behind a point or behind a comma, but not both
-/// in one file. notes() say what was found, if it is not the comma and the point.
+/// Columns are separated by commas, semicolons or tabs, whichever the header has most often. Where
+/// it is not the comma, decimals may be behind a point or behind a comma, but not both in one file.
+/// notes() say what was found, if it is not the comma and the point.
 ///
 /// Cells may be quoted, with doubled quotes, separators and line breaks inside; lines end in LF or
 /// CRLF, the last one may lack its end; blank lines are allowed at the end; a UTF-8 byte order mark
