@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <sstream>
 
+// g++ 12 does not see that the header uses no number that it has not read.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <date/date.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include "core/check.h"
 #include "core/text.h"
