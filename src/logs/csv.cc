@@ -17,9 +17,8 @@ namespace waggle {
 
 namespace {
 
-constexpr std::size_t kCsvBuffer = std::size_t{1} << 20;  // a row must fit in it, unless
-constexpr std::size_t kBytesPerCell = 64;  // there are so many columns that it may not
-constexpr std::size_t kHeaderLimit = std::size_t{1} << 26;
+constexpr std::size_t kCsvBuffer = std::size_t{1} << 20;  // at first; a row must fit in it
+constexpr std::size_t kRowLimit = std::size_t{1} << 26;
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -153,7 +152,6 @@ class CsvTable final : public Table {
             "'{}': the header is the one name {}; columns must be separated by commas, semicolons "
             "or tabs",
             path, shown(columns_[0]));
-    row_limit_ = std::max(kCsvBuffer, kBytesPerCell * columns_.size());
   }
 
   void set_separator(char separator) {
@@ -193,7 +191,7 @@ class CsvTable final : public Table {
 
   void grow() {
     const auto left = static_cast<std::size_t>(end_ - begin_);
-    const std::size_t capacity = capacity_ == 0 ? kCsvBuffer : std::min(2 * capacity_, row_limit_);
+    const std::size_t capacity = capacity_ == 0 ? kCsvBuffer : std::min(2 * capacity_, kRowLimit);
     std::unique_ptr<char[]> larger(new char[capacity + 1]);
     if (left > 0) std::memcpy(larger.get(), begin_, left);
     buffer_ = std::move(larger);
@@ -209,8 +207,8 @@ class CsvTable final : public Table {
       if (begin_ == end_) return false;
       while (!split()) {
         if (at_end_) fail(line_, "a quote is opened and never closed");
-        if (static_cast<std::size_t>(end_ - begin_) >= row_limit_) {
-          fail(line_, fmt::format("longer than {} MiB (is a quote not closed?)", row_limit_ >> 20));
+        if (static_cast<std::size_t>(end_ - begin_) >= kRowLimit) {
+          fail(line_, fmt::format("longer than {} MiB (is a quote not closed?)", kRowLimit >> 20));
         }
         fill();
       }
@@ -299,10 +297,9 @@ class CsvTable final : public Table {
   mutable char decimals_ = '\0';  // what they stand behind; not known until one is met
   mutable std::string first_decimal_;
   std::unique_ptr<char[]> buffer_;
-  std::size_t capacity_ = 0;              // of the buffer
-  std::size_t row_limit_ = kHeaderLimit;  // bytes
-  char* begin_ = nullptr;                 // of what is not read yet
-  char* end_ = nullptr;                   // of what is in the buffer
+  std::size_t capacity_ = 0;  // of the buffer
+  char* begin_ = nullptr;     // of what is not read yet
+  char* end_ = nullptr;       // of what is in the buffer
   std::uint64_t offset_ = 0;
   bool at_end_ = false;
   std::vector<Span> cells_;

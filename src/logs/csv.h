@@ -21,10 +21,9 @@ namespace waggle {
 /// is skipped. Blanks around unquoted cells do not count.
 ///
 /// Throws Error, naming the row (the first after the header is row 1), the line of the file and the
-/// column: for an empty file, a header with empty, doubled or only numeric names or longer than 64
-/// MiB, rows of another length than the header, quotes that are not closed or in the middle of a
-/// cell, rows longer than 1 MiB and 64 bytes a column, and, when asked for as numbers, cells that
-/// are none.
+/// column: for an empty file, a header with empty, doubled or only numeric names, rows of another
+/// length than the header, quotes that are not closed or in the middle of a cell, rows longer than
+/// 64 MiB, and, when asked for as numbers, cells that are none.
 std::unique_ptr<Table> open_csv(const std::filesystem::path& path);
 std::unique_ptr<Table> open_csv(std::shared_ptr<const InputFile> file);
 

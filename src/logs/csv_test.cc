@@ -199,8 +199,8 @@ TEST_F(Csv, BadRowsAreNamed) {
   expect_refused("a,b\n1,2\n3,\"4\n5,6\n7,8\n", "row 2 (line 3)", "never closed");
   expect_refused("a,b\n1,2\n3,\"4\"5\n", "row 2 (line 3)", "cell 2", "closing quote");
   expect_refused("a,b\n1,2\n3,4\"5\"\n", "row 2 (line 3)", "cell 2", "middle");
-  expect_refused("a,b\n1," + std::string(1 << 20, '2') + "\n", "row 1 (line 2)", "1 MiB");
-  expect_refused("a,b\n1,\"" + std::string(3 << 20, '\n'), "row 1 (line 2)", "1 MiB");
+  expect_refused("a,b\n1," + std::string(1 << 26, '2') + "\n", "row 1 (line 2)", "64 MiB");
+  expect_refused("a,b\n1,\"" + std::string(65 << 20, '\n'), "row 1 (line 2)", "64 MiB");
 }
 
 TEST_F(Csv, BadHeadersAreNamed) {
