@@ -6,7 +6,7 @@ find_path(EIGEN3_INCLUDE_DIR Eigen/Core PATHS /usr/include/eigen3 /usr/local/inc
           NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
 set(headers ${CMAKE_CURRENT_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${headers})
-foreach(name boost fmt nlohmann Random123)
+foreach(name boost date fmt nlohmann Random123)
   find_path(${name}_PARENT ${name} PATHS /usr/include /usr/local/include REQUIRED
             NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
   file(CREATE_LINK ${${name}_PARENT}/${name} ${headers}/${name} SYMBOLIC)
@@ -14,6 +14,7 @@ endforeach()
 # Eigen's SSE2 includes MMX, which it does not use and Emscripten does not have.
 file(CONFIGURE OUTPUT ${headers}/mmintrin.h CONTENT "")  # untouched if it is there
 set(RANDOM123_INCLUDE_DIR ${headers})
+set(DATE_INCLUDE_DIR ${headers})
 foreach(target Eigen3::Eigen fmt::fmt-header-only Boost::headers Threads::Threads
                nlohmann_json::nlohmann_json)
   add_library(${target} INTERFACE IMPORTED GLOBAL)

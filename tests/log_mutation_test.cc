@@ -65,18 +65,6 @@ std::string npy_log(bool fortran) {
                   bytes_of(std::vector<float>(60, 0.5f)).replace(100, 4, std::string(4, '\x3e')));
 }
 
-/// Records with the fields reward, action and x, which is a vector, and one to pass over.
-std::string record_log() {
-  std::string data;
-  for (int k = 0; k < 20; ++k) {
-    data += bytes_of<double>({0.5 * k, 1.0 * k}) + "abcd" + bytes_of<float>({1.0f, 0.1f * k});
-  }
-  return npy_file(
-      "{'descr': [('reward', '<f8'), ('action', '<f8'), ('name', '|S4'), ('x', '<f4', (2,))], "
-      "'fortran_order': False, 'shape': (20,), }",
-      data);
-}
-
 std::string npz_log(const TemporaryFolder& folder, bool deflate) {
   const std::string path = folder.path("seed.npz");
   EXPECT_TRUE(write_zip(path,
@@ -191,10 +179,6 @@ TEST(DamagedLogs, CsvAsOthersWriteIt) {
                 .time = "when"});
 }
 
-TEST(DamagedLogs, Records) {
-  expect_clean(TemporaryFolder(), record_log(), "log.npy", 8, {.ignore = {"name"}});
-}
-
 TEST(DamagedLogs, Npy) {
   const TemporaryFolder folder;
   expect_clean(folder, npy_log(false), "log.npy", 2, matrix_options());
@@ -206,19 +190,6 @@ TEST(DamagedLogs, Npz) {
   expect_clean(folder, npz_log(folder, false), "log.npz", 4);
   expect_clean(folder, npz_log(folder, true), "log.npz", 5);
 }
-
-#ifdef WAGGLE_WITH_HDF5
-TEST(DamagedLogs, Minari) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path("seed.hdf5");
-  {
-    const Hdf5Writer file(path);
-    file.add_episode("episode_0", 12, true);
-    file.add_episode("episode_1", 9, false, 4);
-  }
-  expect_clean(folder, contents(path), "log.hdf5", 6);
-}
-#endif
 
 }  // namespace
 }  // namespace waggle

@@ -314,8 +314,7 @@ void add_learn(CLI::App& app) {
   auto options = std::make_shared<LearnCommand>();
   command
       ->add_option("logs", options->logs,
-                   "CSV (- is the standard input), NumPy (.npy, .npz) or Minari (.hdf5) files; "
-                   "patterns in quotes")
+                   "CSV (- is the standard input) or NumPy (.npy, .npz) files; patterns in quotes")
       ->required();
   options->columns.add(*command);
   command->add_option("--missing", options->missing, help_of(&LogOptions::missing))

@@ -29,7 +29,7 @@ struct LogOptions {
   /// of the episode; after a terminated one, a row is added for them, with the observations held.
   /// The last reward of an episode that is not terminated is left out: what was seen with it is not
   /// in the log. The first reward of an episode is 0, that of a record that is cut out of a process
-  /// the row's own. Minari datasets are shifted in any case.
+  /// the row's own.
   bool reward_next = false;
   /// A name that is no column but has name_0, name_1, … stands for all of these.
   std::vector<std::string> actions = {"action"};
@@ -155,12 +155,12 @@ struct LogColumn {
 };
 
 /// A log in one or several files, of any size: opened, checked in one pass, then read as often as
-/// wanted as chunks of a trajectory, in memory that does not grow with the log.
+/// wanted as chunks of a trajectory, in memory that does not grow with CSV files.
 ///
-/// Files are CSV (.csv; separated by commas, semicolons or tabs), NumPy (.npy, .npz) or Minari
-/// (.hdf5, .h5 or its folder); "-" is CSV from the standard input, kept in a temporary file. The
-/// action in a terminated row was never taken, unless reward_next: it may be missing, is not held
-/// against any bound, and is 0 if it is not to be understood.
+/// Files are CSV (.csv; separated by commas, semicolons or tabs) or NumPy (.npy, .npz; arrays that
+/// are used are read into memory); "-" is CSV from the standard input, kept in a temporary file.
+/// The action in a terminated row was never taken, unless reward_next: it may be missing, is not
+/// held against any bound, and is 0 if it is not to be understood.
 ///
 /// Throws Error, naming file, row and column, if a file cannot be read or is malformed, a column is
 /// missing (naming the nearest), a cell is not a finite number within ±1e100, times do not grow,

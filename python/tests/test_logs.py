@@ -268,6 +268,29 @@ def test_minari_in_its_three_formats(minari, env_id):
     assert env.action_space.contains(controllers["arrow"].predict(seen)[0])
 
 
+def test_minari_and_hdf5_as_csv(minari, tmp_path):
+    gymnasium = pytest.importorskip("gymnasium")
+    h5py = pytest.importorskip("h5py")
+    from waggle.convert import main
+
+    dataset = collect(minari, gymnasium.make("CartPole-v1"), "test/cart-v0", "hdf5")
+    folder = dataset.storage.data_path
+    out = tmp_path / "log.csv"
+    expected = waggle.learn_log(dataset, **SMALL)
+    for source in (folder.parent, folder / "main_data.hdf5", "test/cart-v0"):
+        assert main([str(source), str(out)]) == 0
+        again = waggle.learn_log(out, choices=[0, 1], reward_input=False, **SMALL)
+        assert again.summary["fit"] == expected.summary["fit"]
+    columns = {"reward": np.arange(50.0), "action": np.arange(50) % 2, "x": np.ones((50, 2))}
+    with h5py.File(tmp_path / "flat.hdf5", "w") as file:
+        for name, values in columns.items():
+            file[name] = values
+    flat = waggle.learn_log(tmp_path / "flat.hdf5", **SMALL)
+    assert flat.summary["fit"] == waggle.learn_log(columns, **SMALL).summary["fit"]
+    assert main([str(tmp_path / "flat.hdf5"), str(tmp_path / "flat.csv")]) == 0
+    assert main([str(tmp_path / "none.hdf5"), str(out)]) == 2
+
+
 def test_minari_of_dictionaries(minari):
     gymnasium = pytest.importorskip("gymnasium")
     from test_gymnasium import SPACES, Shown
@@ -336,6 +359,26 @@ def test_what_is_missing_is_held_and_said():
         assert controller.predict(observation, again, reward=0.1)[0] == told
     with pytest.raises(waggle.Error):
         controller.predict({"x": 0.5, "y": None}, state, reward=0.1)
+
+
+def test_what_is_masked_is_missing():
+    table = holes()
+    mask = np.isnan(table["x"])
+    masked = {**table, "x": np.ma.masked_array(np.where(mask, 1e6, table["x"]), mask)}
+    with pytest.raises(waggle.Error, match="missing hold"):
+        waggle.learn_log(masked, **SMALL)
+    expected = waggle.learn_log(table, missing="hold", **SMALL)
+    controller = waggle.learn_log(masked, missing="hold", **SMALL)
+    assert controller.summary["fit"] == expected.summary["fit"]
+    labels = np.ma.masked_array(np.where(mask, "wrong", "right"), mask)
+    labelled = waggle.learn_log({**table, "x": labels}, missing="hold", **SMALL)
+    assert "x=missing" in labelled.summary["environment"]["observation_names"]
+    assert "x=wrong" not in labelled.summary["environment"]["observation_names"]
+    seen = np.ma.masked_array([1e6, 0.0, 2.0], [True, False, False])
+    told = controller.predict(np.array([np.nan, 0.0, 2.0]), None, reward=0.0)[0]
+    assert controller.predict(seen, None, reward=0.0)[0] == told
+    with pytest.raises(waggle.Error, match="column 'reward': the cell is empty"):
+        waggle.learn_log({**table, "reward": np.ma.masked_less(table["reward"], -1.0)}, **SMALL)
 
 
 def test_a_log_is_read_as_it_is():

@@ -116,7 +116,8 @@ def learn_log(
     """Learns a controller from a log alone.
 
     `data` is a pandas or polars DataFrame, an Arrow table, a dict of arrays, a Minari dataset, or
-    the path (or paths, or pattern) of CSV, NumPy or Minari files, which may be larger than memory.
+    the path (or paths, or pattern) of CSV files, which may be larger than memory, or of NumPy files,
+    or that of a Minari dataset's folder or an HDF5 file. What is masked in an array is missing.
     Row k holds the reward and the observations seen at step k and the action then chosen; with
     `reward_next` the reward, and whether the process ended, are those of the row's own action.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from waggle._core import Error
+from waggle._spaces import unmasked
 
 
 @dataclass
@@ -32,10 +33,12 @@ def open_log(data: Any, asked: dict[str, Any] | None) -> OpenLog:
         return _minari.read(data, asked)
     paths = _paths(data)
     if paths is not None:
-        if len(paths) == 1 and _is_arrow_folder(paths[0]):
+        if any(_is_dataset(path) for path in paths):
             from waggle import _minari
 
-            return _minari.read(_minari.open_folder(paths[0]), asked)
+            if len(paths) > 1:
+                raise Error(f"{len(paths)} Minari datasets or HDF5 files: give one")
+            return _minari.open_path(paths[0], asked)
         if any(path.endswith((".parquet", ".pq", ".arrow", ".feather", ".ipc")) for path in paths):
             from waggle._arrow import read_table
 
@@ -86,11 +89,13 @@ def _is_minari(data: Any) -> bool:
     return callable(getattr(data, "iterate_episodes", None))
 
 
-def _is_arrow_folder(path: str) -> bool:
-    """A Minari dataset in another format than HDF5, which the library reads by itself."""
+def _is_dataset(path: str) -> bool:
+    """The folder of a Minari dataset, or an HDF5 file."""
+    if path.endswith((".hdf5", ".h5")):
+        return True
     folder = Path(path)
     data = folder / "data" if (folder / "data").is_dir() else folder
-    return data.joinpath("metadata.json").is_file() and not data.joinpath("main_data.hdf5").exists()
+    return any(data.joinpath(name).is_file() for name in ("metadata.json", "main_data.hdf5"))
 
 
 def _paths(data: Any) -> list[str] | None:
@@ -109,7 +114,7 @@ def _kind(data: Any) -> str:
 def _columns(data: Any) -> list[tuple[str, Any]]:
     module = type(data).__module__.partition(".")[0]
     if isinstance(data, Mapping):
-        items = [(str(name), np.asarray(values)) for name, values in data.items()]
+        items = [(str(name), unmasked(values)) for name, values in data.items()]
     elif module == "pandas" and hasattr(data, "columns"):
         items = [
             (str(name), _pandas_column(data.iloc[:, i])) for i, name in enumerate(data.columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,44 @@ def _minari():
     return minari
 
 
-def open_folder(path: str) -> Any:
-    """A dataset in a folder."""
-    from pathlib import Path
+def open_path(path: str, asked: dict[str, Any] | None) -> OpenLog:
+    """A dataset in a folder, or an HDF5 file: a dataset's own, or one with an array for each
+    column."""
+    place = Path(path)
+    if place.is_file() and not _has_episodes(path):
+        return _columns_of(path, asked)
+    folder = place.parent if place.is_file() else place
+    return read(
+        _minari().MinariDataset(folder / "data" if (folder / "data").is_dir() else folder), asked
+    )
 
-    folder = Path(path)
-    return _minari().MinariDataset(folder / "data" if (folder / "data").is_dir() else folder)
+
+def _h5py():
+    try:
+        import h5py
+    except ImportError:
+        raise Error("HDF5 files need h5py: pip install 'minari[hdf5]'") from None
+    return h5py
+
+
+def _has_episodes(path: str) -> bool:
+    h5py = _h5py()
+    try:
+        with h5py.File(path, "r") as file:
+            return "episode_0" in file
+    except OSError as error:
+        raise Error(f"{path!r}: {error}") from None
+
+
+def _columns_of(path: str, asked: dict[str, Any] | None) -> OpenLog:
+    from waggle._logs import open_log
+
+    h5py = _h5py()
+    with h5py.File(path, "r") as file:
+        columns = {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset)}
+    log = open_log(columns, asked)
+    log.name = path
+    return log
 
 
 def read(dataset: Any, asked: dict[str, Any] | None) -> OpenLog:

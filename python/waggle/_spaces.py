@@ -195,6 +195,17 @@ def _one_hot(value: Any, n: int, start: int, name: str, out: np.ndarray) -> None
     out[np.arange(out.shape[0]), index] = 1.0
 
 
+def unmasked(values: Any) -> np.ndarray:
+    """As an array, NaN or None where it was masked: what is masked is missing."""
+    if not np.ma.isMaskedArray(values):
+        return np.asarray(values)
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64).filled(np.nan)
+    if values.dtype.kind == "M":
+        return values.filled(np.datetime64("NaT"))
+    return np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
+
+
 def writer(space: dict[str, Any], name: str = "observation") -> Callable[[Any, np.ndarray], None]:
     """A function that writes B observations (batched as Gymnasium does) into an array, B × size."""
     kind = space["kind"]
@@ -202,7 +213,7 @@ def writer(space: dict[str, Any], name: str = "observation") -> Callable[[Any, n
         size = math.prod(space["shape"])
 
         def write_box(value: Any, out: np.ndarray) -> None:
-            numbers = np.asarray(value)
+            numbers = unmasked(value)
             if numbers.size != out.shape[0] * size or numbers.dtype.kind not in "fiub":
                 raise Error(
                     f"{name}: an array of shape {numbers.shape} and {numbers.dtype}, must be of "

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -20,6 +21,9 @@ namespace waggle {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kTemporary = ".waggle-XXXXXX";  // as mkstemp takes it
+constexpr std::string_view kTemporaryPrefix = ".waggle-";
 
 std::string failure(const fs::path& path, int code) {
   return fmt::format("cannot write '{}': {}", path.string(), std::strerror(code));
@@ -59,12 +63,27 @@ Temporaries& temporaries() {
   return *all;
 }
 
+/// Removes what writers that were killed have left in a folder: none writes for a day.
+void remove_left_behind(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.size() != std::strlen(kTemporary) || !name.starts_with(kTemporaryPrefix)) continue;
+    std::error_code ignored;
+    const bool file = fs::symlink_status(at->path(), ignored).type() == fs::file_type::regular;
+    const fs::file_time_type written = fs::last_write_time(at->path(), ignored);
+    if (!ignored && file && fs::file_time_type::clock::now() - written > std::chrono::hours(24)) {
+      fs::remove(at->path(), ignored);
+    }
+  }
+}
+
 }  // namespace
 
 /// A file descriptor that is closed, and a path that is removed, unless told otherwise.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const fs::path& directory) : path_(directory / ".waggle-XXXXXX") {
+  explicit TemporaryFile(const fs::path& directory) : path_(directory / kTemporary) {
     std::string name = path_.string();
     const std::scoped_lock lock(temporaries().mutex);
     descriptor_ = mkstemp(name.data());
@@ -129,6 +148,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
     return;
   }
   const fs::path directory = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  remove_left_behind(directory);
   temporary_ = std::make_unique<TemporaryFile>(directory);
   if (!temporary_->is_open()) fail(path_, errno);
 }

@@ -10,7 +10,8 @@ namespace waggle {
 void require_writable_directory(const std::filesystem::path& directory);
 
 /// A file that appears whole or not at all: written into a temporary beside it, which commit()
-/// flushes to the disk and renames over it. Without commit() the old file, if any, is untouched. A
+/// flushes to the disk and renames over it. Without commit() the old file, if any, is untouched.
+/// Temporaries in the same folder that are older than a day, of programs that were killed, go. A
 /// link is followed; what is no file, a pipe or a device, is written to as it is, and so is what is
 /// behind /dev/stdout.
 ///

@@ -1,5 +1,6 @@
 #include "files/atomic_file.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -112,6 +113,20 @@ TEST_F(AtomicFile, WhatIsNotCommittedCanBeDiscarded) {
   EXPECT_EXIT(leave_in_the_middle(), testing::ExitedWithCode(7), "");
   EXPECT_EQ(read(directory_ / "whole"), "kept");
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1);
+}
+
+TEST_F(AtomicFile, WhatKilledProgramsLeftGoesAfterADay) {
+  require_writable_directory(directory_);
+  const auto now = fs::file_time_type::clock::now();
+  for (const char* name : {".waggle-oldold", ".waggle-newnew", ".waggle-notes.txt", "old"}) {
+    std::ofstream(directory_ / name) << "half";
+    const bool recent = std::string(name) == ".waggle-newnew";
+    fs::last_write_time(directory_ / name, now - std::chrono::hours(recent ? 23 : 25));
+  }
+  fs::create_directory(directory_ / ".waggle-folder");
+  write_file(directory_ / "next", "whole");
+  EXPECT_FALSE(fs::exists(directory_ / ".waggle-oldold"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 5);
 }
 
 TEST_F(AtomicFile, AFailureLeavesTheOldFile) {

@@ -33,6 +33,7 @@ void LearnOptions::validate() const {
 
 namespace {
 
+constexpr Index kLeastSteps = 2;      // by fewer, weights cannot be chosen
 constexpr double kWorthSeeing = 0.1;  // of the limits of the first round
 
 /// Whether no policy that will act needs bounds on an unbounded action.
@@ -243,6 +244,26 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
   return std::move(learnt);
 }
 
+/// Throws Error for a log with one step alone, by which nothing can be told apart.
+void require_steps(const EnvironmentSpec& spec, TrajectorySource& log) {
+  Index rows = 0, steps = 0;
+  bool goes_on = false;
+  Trajectory chunk(spec.actions.size(), spec.observation_size());
+  log.rewind();
+  while (steps < kLeastSteps && log.next(chunk)) {
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      if (goes_on) ++steps;
+      goes_on = chunk.end(k) == EpisodeEnd::none;
+    }
+    rows += chunk.steps();
+  }
+  require(
+      steps == 0 || steps >= kLeastSteps,
+      "the log's {} rows are too few: {} is followed by another of its episode, at least {} are "
+      "needed",
+      rows, steps, kLeastSteps);
+}
+
 }  // namespace
 
 Learnt learn(Simulation& simulation, Policy& initial, const LearnOptions& options,
@@ -258,6 +279,7 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
                       const LearnWith& with) {
   const ThreadLimit threads(with.execution.threads);
+  if (options.predictive) require_steps(spec, log);
   Learner learner(spec, options, std::nullopt, with);
   Learnt& learnt = learner.result();
   learnt.rounds.emplace_back();

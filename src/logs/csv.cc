@@ -17,10 +17,8 @@ namespace waggle {
 
 namespace {
 
-constexpr std::size_t kCsvBuffer = std::size_t{1} << 20;  // a row must fit in it, unless
-constexpr std::size_t kBytesPerCell = 64;  // there are so many columns that it may not
-constexpr std::size_t kHeaderLimit = std::size_t{1} << 26;
-constexpr std::size_t kSampledLines = 20;  // by which the separator is found
+constexpr std::size_t kCsvBuffer = std::size_t{1} << 20;  // at first; a row must fit in it
+constexpr std::size_t kRowLimit = std::size_t{1} << 26;
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -30,52 +28,19 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// How often each of the separators comes outside quotes in the first lines of a file.
-using Counts = std::array<std::size_t, 3>;
-constexpr std::array<char, 3> kSeparators = {',', ';', '\t'};
-
-std::vector<Counts> count_separators(std::string_view text, bool whole) {
-  std::vector<Counts> lines;
-  Counts line{};
-  bool quoted = false, blank = true;
-  const auto end_line = [&] {
-    if (!blank) lines.push_back(line);
-    line = {};
-    blank = true;
-  };
+/// The separator that comes most often in the header, outside quotes.
+char find_separator(std::string_view text) {
+  std::array<std::size_t, 256> counts{};
+  bool quoted = false;
   for (const char c : text) {
-    if (lines.size() == kSampledLines) return lines;
-    if (c == '\n' && !quoted) {
-      end_line();
-      continue;
-    }
+    if (c == '\n' && !quoted) break;
     if (c == '"') quoted = !quoted;
-    if (c != '\r') blank = false;
-    for (std::size_t i = 0; i < kSeparators.size() && !quoted; ++i) {
-      if (c == kSeparators[i]) ++line[i];
-    }
+    if (!quoted) ++counts[static_cast<unsigned char>(c)];
   }
-  if (whole || lines.empty()) end_line();
-  return lines;
-}
-
-/// The separator that the first lines have equally often; if none or several do, the one that comes
-/// most often in the header.
-char find_separator(std::string_view text, bool whole) {
-  const std::vector<Counts> lines = count_separators(text, whole);
-  std::size_t best = 0, best_count = 0;
-  bool best_even = false;
-  for (std::size_t i = 0; i < kSeparators.size() && !lines.empty(); ++i) {
-    const std::size_t count = lines[0][i];
-    const bool even = count > 0 && std::all_of(lines.begin(), lines.end(), [&](const Counts& line) {
-                        return line[i] == count;
-                      });
-    if (std::pair(even, count) <= std::pair(best_even, best_count)) continue;
-    best = i;
-    best_count = count;
-    best_even = even;
-  }
-  return kSeparators[best];
+  const auto fewer = [&](char a, char b) {
+    return counts[static_cast<unsigned char>(a)] < counts[static_cast<unsigned char>(b)];
+  };
+  return std::max({',', ';', '\t'}, fewer);  // the first of those equally often
 }
 
 /// A number whose decimals are behind a comma.
@@ -173,7 +138,7 @@ class CsvTable final : public Table {
   void read_header() {
     start();
     const std::string path = file_->path().string();
-    set_separator(find_separator({begin_, static_cast<std::size_t>(end_ - begin_)}, at_end_));
+    set_separator(find_separator({begin_, static_cast<std::size_t>(end_ - begin_)}));
     require(read_row(), "'{}': the file is empty", path);
     bool numbers = true;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -187,7 +152,6 @@ class CsvTable final : public Table {
             "'{}': the header is the one name {}; columns must be separated by commas, semicolons "
             "or tabs",
             path, shown(columns_[0]));
-    row_limit_ = std::max(kCsvBuffer, kBytesPerCell * columns_.size());
   }
 
   void set_separator(char separator) {
@@ -227,7 +191,7 @@ class CsvTable final : public Table {
 
   void grow() {
     const auto left = static_cast<std::size_t>(end_ - begin_);
-    const std::size_t capacity = capacity_ == 0 ? kCsvBuffer : std::min(2 * capacity_, row_limit_);
+    const std::size_t capacity = capacity_ == 0 ? kCsvBuffer : std::min(2 * capacity_, kRowLimit);
     std::unique_ptr<char[]> larger(new char[capacity + 1]);
     if (left > 0) std::memcpy(larger.get(), begin_, left);
     buffer_ = std::move(larger);
@@ -243,8 +207,8 @@ class CsvTable final : public Table {
       if (begin_ == end_) return false;
       while (!split()) {
         if (at_end_) fail(line_, "a quote is opened and never closed");
-        if (static_cast<std::size_t>(end_ - begin_) >= row_limit_) {
-          fail(line_, fmt::format("longer than {} MiB (is a quote not closed?)", row_limit_ >> 20));
+        if (static_cast<std::size_t>(end_ - begin_) >= kRowLimit) {
+          fail(line_, fmt::format("longer than {} MiB (is a quote not closed?)", kRowLimit >> 20));
         }
         fill();
       }
@@ -333,10 +297,9 @@ class CsvTable final : public Table {
   mutable char decimals_ = '\0';  // what they stand behind; not known until one is met
   mutable std::string first_decimal_;
   std::unique_ptr<char[]> buffer_;
-  std::size_t capacity_ = 0;              // of the buffer
-  std::size_t row_limit_ = kHeaderLimit;  // bytes
-  char* begin_ = nullptr;                 // of what is not read yet
-  char* end_ = nullptr;                   // of what is in the buffer
+  std::size_t capacity_ = 0;  // of the buffer
+  char* begin_ = nullptr;     // of what is not read yet
+  char* end_ = nullptr;       // of what is in the buffer
   std::uint64_t offset_ = 0;
   bool at_end_ = false;
   std::vector<Span> cells_;

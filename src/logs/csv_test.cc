@@ -64,17 +64,13 @@ TEST_F(Csv, LineEndsMarksAndBlanksDoNotMatter) {
   EXPECT_EQ(rows("a,b\n"), std::vector<Cells>{});
 }
 
-TEST_F(Csv, TheSeparatorIsWhatTheFirstLinesHaveEquallyOften) {
+TEST_F(Csv, TheSeparatorIsWhatTheHeaderHasMostOften) {
   const std::vector<Cells> expected = {{"1", "2"}, {"3", "4"}};
   for (const char* text : {"a;b\n1;2\n3;4\n", "a\tb\n1\t2\n3\t4\n", "a ; b\r\n1;2\r\n3;4"}) {
     EXPECT_EQ(rows(text), expected) << text;
     EXPECT_EQ(columns_, (Cells{"a", "b"})) << text;
   }
-  // One comma in every line, but two semicolons, not one of which is missing.
   EXPECT_EQ(rows("a, mean;b;c\n1,5;2;x\n"), (std::vector<Cells>{{"1,5", "2", "x"}}));
-  // More semicolons in the header than commas, but not in the rows.
-  EXPECT_EQ(rows("a;x;y,b\n1,2\n"), (std::vector<Cells>{{"1", "2"}}));
-  EXPECT_EQ(columns_, (Cells{"a;x;y", "b"}));
   EXPECT_EQ(rows("\"a;b;c\",b\n\"1;2;3\",2\n"), (std::vector<Cells>{{"1;2;3", "2"}}));
   EXPECT_EQ(rows("a\tb\n\t2\n"), (std::vector<Cells>{{"", "2"}}));
   EXPECT_EQ(rows("a;b\n"), std::vector<Cells>{});
@@ -203,8 +199,8 @@ TEST_F(Csv, BadRowsAreNamed) {
   expect_refused("a,b\n1,2\n3,\"4\n5,6\n7,8\n", "row 2 (line 3)", "never closed");
   expect_refused("a,b\n1,2\n3,\"4\"5\n", "row 2 (line 3)", "cell 2", "closing quote");
   expect_refused("a,b\n1,2\n3,4\"5\"\n", "row 2 (line 3)", "cell 2", "middle");
-  expect_refused("a,b\n1," + std::string(1 << 20, '2') + "\n", "row 1 (line 2)", "1 MiB");
-  expect_refused("a,b\n1,\"" + std::string(3 << 20, '\n'), "row 1 (line 2)", "1 MiB");
+  expect_refused("a,b\n1," + std::string(1 << 26, '2') + "\n", "row 1 (line 2)", "64 MiB");
+  expect_refused("a,b\n1,\"" + std::string(65 << 20, '\n'), "row 1 (line 2)", "64 MiB");
 }
 
 TEST_F(Csv, BadHeadersAreNamed) {

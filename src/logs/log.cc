@@ -70,11 +70,6 @@ class Log::Reader {
   Reader(std::vector<std::filesystem::path> files, Open open_table, const LogOptions& options)
       : options_(options), files_(std::move(files)), open_table_(std::move(open_table)) {
     options.validate();
-    for (const std::filesystem::path& file : files_) {
-      require(!options.reward_next || !is_minari(file),
-              "'{}': reward_next is not for Minari datasets, whose rewards are moved in any case",
-              file.string());
-    }
     table_path_ = files_[0];
     table_ = open_table_(table_path_);
     names_ = find_names(options_, table_->columns());
@@ -121,16 +116,9 @@ class Log::Reader {
     return chunk.steps() > 0;
   }
 
-  EnvironmentSpec spec_;
-  const std::vector<std::string>& choice_labels() const { return actions_->labels(); }
-  const std::vector<std::filesystem::path>& files() const { return files_; }
-  Index rows() const { return rows_; }
-  Index episodes() const { return episodes_; }
-  const std::vector<std::string>& notes() const { return notes_; }
   /// Whether more episodes begin in the middle of a process than at its beginning.
   bool cut_out() const { return !columns_.says_episodes() || 2 * gaps_ > episodes_; }
 
- private:
   /// What the files are read for: the times alone; what there is in them; the rows.
   enum class Pass : std::uint8_t { clock, survey, reading };
 
@@ -330,6 +318,7 @@ class Log::Reader {
     ahead_.added = true;
   }
 
+  EnvironmentSpec spec_;
   LogOptions options_;
   std::vector<std::filesystem::path> files_;
   Open open_table_;
@@ -381,11 +370,11 @@ Log::Log(Log&&) noexcept = default;
 Log& Log::operator=(Log&&) noexcept = default;
 
 const EnvironmentSpec& Log::spec() const { return reader_->spec_; }
-const std::vector<std::string>& Log::choice_labels() const { return reader_->choice_labels(); }
-const std::vector<std::filesystem::path>& Log::files() const { return reader_->files(); }
-Index Log::rows() const { return reader_->rows(); }
-Index Log::episodes() const { return reader_->episodes(); }
-const std::vector<std::string>& Log::notes() const { return reader_->notes(); }
+const std::vector<std::string>& Log::choice_labels() const { return reader_->actions_->labels(); }
+const std::vector<std::filesystem::path>& Log::files() const { return reader_->files_; }
+Index Log::rows() const { return reader_->rows_; }
+Index Log::episodes() const { return reader_->episodes_; }
+const std::vector<std::string>& Log::notes() const { return reader_->notes_; }
 
 std::optional<bool> Log::cut_out() const { return reader_->cut_out(); }
 void Log::rewind() { reader_->rewind(); }

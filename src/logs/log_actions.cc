@@ -96,13 +96,14 @@ int LogActions::survey_choice(const Table& row, std::size_t column, const Table:
   using Kind = Table::Cell::Kind;
   if (cell.kind != Kind::text && cell.kind != Kind::number) row.refuse(column, cell.kind);
   const bool text = cell.kind == Kind::text;
-  std::string& first = text ? first_text_ : first_number_;
-  if (first.empty()) first = fmt::format("{}: {}", row.cell_name(column), shown(row.text(column)));
-  if (!first_text_.empty() && !first_number_.empty()) {
+  if (first_.empty()) {
+    first_ = fmt::format("{}: {}", row.cell_name(column), shown(row.text(column)));
+    text_ = text;
+  } else if (text != text_) {
     throw Error(fmt::format(
-        "{} is {}, but the action before was {}: actions must be all numbers or all text ({})",
-        first, text ? "text" : "a number", text ? "a number" : "text",
-        text ? first_number_ : first_text_));
+        "{}: {} is {}, but the action before was {}: actions must be all numbers or all text ({})",
+        row.cell_name(column), shown(row.text(column)), text ? "text" : "a number",
+        text ? "a number" : "text", first_));
   }
   const bool forced = options_.action_kind == LogOptions::ActionKind::discrete;
   int which = 0;

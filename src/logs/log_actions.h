@@ -47,8 +47,8 @@ class LogActions {
   LogOptions options_;
   std::vector<std::string> names_;
   bool may_be_discrete_;
-  std::string first_number_;  // the row of one, as messages name it
-  std::string first_text_;
+  std::string first_;              // action, as messages name it
+  bool text_ = false;              // the first one is
   std::map<double, int> numbers_;  // seen, or the choices they are once settled
   std::map<std::string, int, std::less<>> texts_;
   bool numeric_ = true;            // labels are numbers

@@ -1,12 +1,21 @@
 #include "logs/log_clock.h"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <cstdint>
+#include <sstream>
+
+// g++ 12 does not see that the header uses no number that it has not read.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <date/date.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include "core/check.h"
 #include "core/text.h"
+#include "logs/csv.h"
 
 namespace waggle {
 
@@ -15,86 +24,40 @@ namespace {
 constexpr std::size_t kMostSteps = 8192;
 constexpr double kGap = 1.5;  // usual steps
 
-/// Takes texts apart from the front.
-class TimeReader {
- public:
-  explicit TimeReader(std::string_view text) : rest_(text) {}
-
-  bool ok() const { return ok_; }
-  bool done() const { return rest_.empty(); }
-  bool next_is(char c) const { return !rest_.empty() && rest_.front() == c; }
-  bool accept(char c) {
-    if (!next_is(c)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void expect(char c) { ok_ = accept(c) && ok_; }
-
-  /// A number of so many digits, at most `largest`.
-  int digits(std::size_t count, int largest) {
-    int value = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool digit = i < rest_.size() && rest_[i] >= '0' && rest_[i] <= '9';
-      ok_ = ok_ && digit;
-      if (digit) value = 10 * value + (rest_[i] - '0');
-    }
-    rest_.remove_prefix(std::min(count, rest_.size()));
-    ok_ = ok_ && value <= largest;
-    return value;
-  }
-
-  /// What follows a point.
-  double fraction() {
-    double value = 0.0, unit = 0.1;
-    ok_ = ok_ && !rest_.empty();
-    while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9') {
-      value += unit * (rest_.front() - '0');
-      unit *= 0.1;
-      rest_.remove_prefix(1);
-    }
-    return value;
-  }
-
- private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
-
-/// Z, +01, +0100 or +01:00, in seconds.
-int read_offset(TimeReader& reader) {
-  if (reader.accept('Z') || reader.done()) return 0;
-  const bool west = reader.next_is('-');
-  if (!reader.accept('-')) reader.expect('+');
-  const int hours = reader.digits(2, 23);
-  reader.accept(':');
-  const int minutes = reader.done() ? 0 : reader.digits(2, 59);
-  return (west ? -60 : 60) * (60 * hours + minutes);
+/// Takes the digits behind the seconds' point or comma out of a time; they are a fraction of one.
+double take_fraction(std::string& text) {
+  const std::size_t mark = text.find_first_of(".,");
+  if (mark == std::string::npos) return 0.0;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789", mark + 1), text.size());
+  text[mark] = '.';
+  const double fraction = parse_number("0" + text.substr(mark, end - mark)).value;
+  if (end > mark + 1) text.erase(mark, end - mark);  // else the mark stays, and is refused
+  return fraction;
 }
 
 }  // namespace
 
-std::optional<double> parse_time(std::string_view text) {
-  TimeReader reader(text);
-  const std::chrono::year year(reader.digits(4, 9999));
-  reader.expect('-');
-  const std::chrono::month month(static_cast<unsigned>(reader.digits(2, 12)));
-  reader.expect('-');
-  const std::chrono::day day(static_cast<unsigned>(reader.digits(2, 31)));
-  double seconds = 0.0;
-  if (!reader.done()) {
-    if (!reader.accept('T')) reader.expect(' ');
-    const int hours = reader.digits(2, 24);
-    reader.expect(':');
-    seconds = 3600.0 * hours + 60.0 * reader.digits(2, 59);
-    if (reader.accept(':')) seconds += reader.digits(2, 60);  // a leap second
-    if (reader.accept('.') || reader.accept(',')) seconds += reader.fraction();
-    reader.accept(' ');
-    seconds -= read_offset(reader);
-  }
-  const std::chrono::year_month_day date = year / month / day;
-  if (!reader.ok() || !reader.done() || !date.ok()) return std::nullopt;
-  const std::chrono::sys_days days = date;
-  return 86400.0 * static_cast<double>(days.time_since_epoch().count()) + seconds;
+std::optional<double> parse_time(std::string_view given) {
+  if (given.size() < 10 || given[4] != '-' || given[7] != '-') return std::nullopt;
+  std::string text(given);
+  if (text.size() > 10 && text[10] == ' ') text[10] = 'T';
+  const double fraction = take_fraction(text);
+  const std::string_view time =
+      std::string_view(text).substr(std::min<std::size_t>(text.size(), 11));
+  const std::size_t zone = std::min(time.find_first_of("Z+-"), time.size());
+  const auto colons = [](std::string_view part) {
+    return std::count(part.begin(), part.end(), ':');
+  };
+  const bool seconds = colons(time.substr(0, zone)) == 2;
+  if (text.size() < given.size() && !seconds) return std::nullopt;  // a fraction of what?
+  std::string format = text.size() <= 10 ? "%F" : seconds ? "%FT%T" : "%FT%R";
+  if (zone < time.size())
+    format += time[zone] == 'Z' ? " Z" : colons(time.substr(zone)) > 0 ? " %Ez" : " %z";
+  std::istringstream stream(text);
+  date::sys_seconds moment;
+  stream >> date::parse(format, moment);
+  if (stream.fail() || stream.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
+  return static_cast<double>(moment.time_since_epoch().count()) + fraction;
 }
 
 double LogClock::read(const Table& row, std::size_t column) {

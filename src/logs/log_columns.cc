@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -63,37 +64,32 @@ Set ignored(const LogOptions& options, const ColumnIndex& index) {
   return names;
 }
 
-/// What a column of flags is called: `given`, as the options say; but where that is only the
-/// default and no such column is there, the first of the `others`, other tools' names for it, that
-/// is. Empty if it is left out.
-std::string flag_name(const std::string& given, const std::string& usual,
-                      std::initializer_list<const char*> others, const ColumnIndex& index,
-                      const Set& left_out) {
-  if (left_out.contains(given)) return "";
-  if (given != usual || index.find(given)) return given;
-  for (const char* other : others) {
-    if (index.find(other) && !left_out.contains(other)) return other;
-  }
-  return given;
-}
-
-struct FlagNames {
-  std::string episode, terminated, truncated;
+/// Where the columns about episodes are. Those of other tools' names are taken where the options
+/// have the first names and no such column is there, unless they are something else.
+struct Flags {
+  std::optional<std::size_t> episode, terminated, truncated;
 };
 
-FlagNames find_flags(const LogOptions& options, const ColumnIndex& index) {
+Flags find_flags(const LogOptions& options, const ColumnIndex& index) {
   const Set left_out = ignored(options, index);
-  const LogOptions usual;
-  Set named(options.actions.begin(), options.actions.end());
-  named.insert(options.reward);
-  named.insert(options.time);
+  Set taken = left_out;
+  taken.insert(options.actions.begin(), options.actions.end());
+  taken.insert({options.reward, options.time});
   if (options.observations)
-    named.insert(options.observations->begin(), options.observations->end());
-  named.insert(left_out.begin(), left_out.end());
-  return {
-      flag_name(options.episode, "", {}, index, left_out),
-      flag_name(options.terminated, usual.terminated, {"terminals", "terminations"}, index, named),
-      flag_name(options.truncated, usual.truncated, {"timeouts", "truncations"}, index, named)};
+    taken.insert(options.observations->begin(), options.observations->end());
+  const auto find = [&](const std::string& given, const std::string& first,
+                        std::initializer_list<const char*> others) {
+    auto found = left_out.contains(given) ? std::nullopt : index.find(given);
+    if (found || given != first || left_out.contains(given)) return found;
+    for (const char* other : others) {
+      if (!found && !taken.contains(other)) found = index.find(other);
+    }
+    return found;
+  };
+  const LogOptions usual;
+  return {find(options.episode, usual.episode, {}),
+          find(options.terminated, usual.terminated, {"terminals", "terminations"}),
+          find(options.truncated, usual.truncated, {"timeouts", "truncations"})};
 }
 
 /// Adds an observation that was named: a column, or one of the labels of a column.
@@ -170,11 +166,12 @@ LogNames find_names(const LogOptions& options, const std::vector<std::string>& c
     const std::vector<std::string> all = index.vector(action);
     names.actions.insert(names.actions.end(), all.begin(), all.end());
   }
-  const FlagNames flags = find_flags(options, index);
+  const Flags flags = find_flags(options, index);
   for (const auto& [found, given] :
        {std::pair(flags.terminated, options.terminated), {flags.truncated, options.truncated}}) {
-    if (!found.empty() && found != given && index.find(found)) {
-      names.notes.push_back(fmt::format("the column {} is taken for {}", shown(found), given));
+    if (found && columns[*found] != given) {
+      names.notes.push_back(
+          fmt::format("the column {} is taken for {}", shown(columns[*found]), given));
     }
   }
   if (options.observations) {
@@ -185,7 +182,10 @@ LogNames find_names(const LogOptions& options, const std::vector<std::string>& c
       if (!index.find(name)) throw Error("ignore: " + missing_name("column", name, columns));
     }
     taken.insert(names.actions.begin(), names.actions.end());
-    taken.insert({options.reward, options.time, flags.episode, flags.terminated, flags.truncated});
+    taken.insert({options.reward, options.time});
+    for (const auto& flag : {flags.episode, flags.terminated, flags.truncated}) {
+      if (flag) taken.insert(columns[*flag]);
+    }
     for (const std::string& column : columns) {
       if (!taken.contains(column)) names.observations.push_back(column);
     }
@@ -210,17 +210,21 @@ LogColumns find_columns(const LogOptions& options, const LogNames& names,
   for (const std::string& name : names.observations) {
     places.observations.push_back(index.must_find(name, path));
   }
-  const FlagNames flags = find_flags(options, index);
+  const Flags flags = find_flags(options, index);
+  places.episode = flags.episode;
+  places.terminated = flags.terminated;
+  places.truncated = flags.truncated;
   // They are optional, unless asked for by names of their own.
   const LogOptions usual;
-  const auto find_flag = [&](const std::string& name, const std::string& usual_name,
-                             const std::string& given) -> std::optional<std::size_t> {
-    if (name.empty() || given == usual_name) return index.find(name);
-    return index.must_find(name, path);
-  };
-  places.episode = find_flag(flags.episode, usual.episode, options.episode);
-  places.terminated = find_flag(flags.terminated, usual.terminated, options.terminated);
-  places.truncated = find_flag(flags.truncated, usual.truncated, options.truncated);
+  for (const auto& [found, given, first] :
+       {std::tuple(flags.episode, options.episode, usual.episode),
+        {flags.terminated, options.terminated, usual.terminated},
+        {flags.truncated, options.truncated, usual.truncated}}) {
+    const auto& ignored = options.ignore;
+    const bool wanted = !given.empty() && given != first &&
+                        std::find(ignored.begin(), ignored.end(), given) == ignored.end();
+    if (!found && wanted) index.must_find(given, path);
+  }
   if (!options.time.empty()) places.time = index.must_find(options.time, path);
   if (options.observations) return places;
   const std::vector<std::size_t> used = places.all();

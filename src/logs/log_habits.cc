@@ -11,25 +11,21 @@
 
 namespace waggle {
 
+using Eigen::Index;
+
 namespace {
 
 constexpr std::size_t kMostRows = 10'000;
 constexpr std::size_t kMostNumbers = 1'000'000;  // of these rows
-constexpr Eigen::Index kFewestRows = 20;         // by which anything is said
+constexpr Index kFewestRows = 20;                // by which anything is said
 constexpr double kMarked = 0.03;                 // a share of what was not explained
 constexpr double kClear = 50.0;                  // that share in rows: more than chance explains
 constexpr double kMore = 3.0;                    // times the share of the row before
+constexpr std::size_t kMostNotes = 10;           // about columns
 
 constexpr std::array<std::string_view, 8> kClockNames = {"time",     "t",  "timestamp", "date",
                                                          "datetime", "ts", "step",      "index"};
 constexpr std::array<std::string_view, 2> kEndNames = {"done", "dones"};
-
-/// One number more, 0 and −0 being the same.
-void mix(std::uint64_t& hash, double value) {
-  hash ^= Eigen::numext::bit_cast<std::uint64_t>(value + 0.0);
-  hash *= 0x9E3779B97F4A7C15u;
-  hash ^= hash >> 29;
-}
 
 template <std::size_t N>
 bool is_one_of(std::string name, const std::array<std::string_view, N>& names) {
@@ -41,83 +37,96 @@ bool is_one_of(std::string name, const std::array<std::string_view, N>& names) {
 
 LogHabits::LogHabits(const LogNames& names)
     : names_(names),
-      columns_(names.observations.size()),
-      actions_(names.actions.size()),
-      most_kept_(std::min(kMostRows, kMostNumbers / (1 + columns_.size() + actions_.size()))) {}
+      varies_(names.observations.size(), false),
+      numbers_(names.observations.size(), true),
+      most_kept_(std::min(kMostRows,
+                          kMostNumbers / (1 + names.observations.size() + names.actions.size()))) {}
 
 void LogHabits::add(const SurveyedRow& row) {
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
-    const double value = row.observations[static_cast<Eigen::Index>(i)];
-    if (std::isnan(value)) column.numbers = false;
-    if (rows_ == 0) column.first = value;
-    column.varies = column.varies || value != column.first;
-    // Where an episode begins, so may the clock.
-    column.grows = column.grows && (row.begins || value > column.last);
-    column.last = value;
-    mix(column.all, value);
-    if (row.acts) mix(column.acting, value);
+  if (rows_++ == 0) first_ = row.observations;
+  for (std::size_t i = 0; i < varies_.size(); ++i) {
+    const double value = row.observations[static_cast<Index>(i)];
+    if (std::isnan(value)) numbers_[i] = false;
+    if (value != first_[static_cast<Index>(i)]) varies_[i] = true;
   }
-  for (std::size_t i = 0; i < actions_.size() && row.acts; ++i) {
-    mix(actions_[i], row.actions[static_cast<Eigen::Index>(i)]);
-  }
-  if (!row.begins) follow(row);
-  last_ = row;
   if (kept_.size() < most_kept_) kept_.push_back(row);
-  ++rows_;
 }
 
-void LogHabits::follow(const SurveyedRow& row) {
-  mix(rewards_, row.reward);
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    mix(columns_[i].followed, last_.observations[static_cast<Eigen::Index>(i)]);
-  }
-}
-
-std::string LogHabits::twin(std::size_t column) const {
-  const Column& it = columns_[column];
-  for (std::size_t i = 0; i < actions_.size(); ++i) {
-    if (it.acting == actions_[i]) {
-      return fmt::format("is the action {} of the same row: it is not known when that is chosen",
-                         shown(names_.actions[i]));
+std::string LogHabits::oddity(Index column) const {
+  const auto seen = [&](const SurveyedRow& row) { return row.observations[column]; };
+  const auto in_all = [&](const auto& holds) {
+    return std::all_of(kept_.begin(), kept_.end(), holds);
+  };
+  const auto after_another = [&](const auto& holds) {  // of its episode
+    bool any = false;
+    for (std::size_t k = 1; k < kept_.size(); ++k) {
+      if (kept_[k].begins) continue;
+      if (!holds(kept_[k - 1], kept_[k])) return false;
+      any = true;
+    }
+    return any;
+  };
+  const double first = seen(kept_[0]);
+  if (in_all([&](const auto& row) { return seen(row) == first; })) return "";  // varies later
+  for (Index a = 0; a < std::ssize(names_.actions); ++a) {
+    if (in_all([&](const auto& row) { return !row.acts || seen(row) == row.actions[a]; })) {
+      return fmt::format(
+          "is the action {} of the same row: it is not known when that is chosen; to leave it out: "
+          "--ignore",
+          shown(names_.actions[static_cast<std::size_t>(a)]));
     }
   }
-  if (it.followed == rewards_) {
-    return "is the reward of the next row: it is not known when the action is chosen";
+  if (after_another([&](const auto& row, const auto& next) { return seen(row) == next.reward; })) {
+    return "is the reward of the next row: it is not known when the action is chosen; to leave it "
+           "out: --ignore";
   }
-  for (std::size_t i = 0; i < column; ++i) {
-    if (columns_[i].numbers && it.all == columns_[i].all) {
-      return fmt::format("is the same as {} in every row", shown(names_.observations[i]));
+  for (Index i = 0; i < column; ++i) {
+    if (in_all([&](const auto& row) { return seen(row) == row.observations[i]; })) {
+      return fmt::format("is the same as {}; to leave it out: --ignore",
+                         shown(names_.observations[static_cast<std::size_t>(i)]));
     }
+  }
+  const std::string& name = names_.observations[static_cast<std::size_t>(column)];
+  const auto grows = [&](const auto& row, const auto& next) { return seen(next) > seen(row); };
+  if (is_one_of(name, kClockNames) && after_another(grows)) {
+    return "is observed, but looks like a clock: give it as --time, or --ignore it";
+  }
+  if (is_one_of(name, kEndNames)) {
+    return "is observed; if it ends episodes, give it as --terminated or --truncated";
   }
   return "";
+}
+
+void LogHabits::note_constants(std::vector<std::string>& found) const {
+  std::vector<std::string> constant;
+  double value = 0.0;
+  for (std::size_t i = 0; i < varies_.size(); ++i) {
+    if (!numbers_[i] || varies_[i]) continue;
+    constant.push_back(names_.observations[i]);
+    value = first_[static_cast<Index>(i)];
+  }
+  if (constant.size() == 1) {
+    found.push_back(fmt::format("the column {} is {} in every row; to leave it out: --ignore",
+                                shown(constant[0]), value));
+  } else if (!constant.empty()) {
+    found.push_back(
+        fmt::format("{} of {} columns observed never change: {}; to leave them out: --ignore",
+                    constant.size(), varies_.size(), listed(constant)));
+  }
 }
 
 std::vector<std::string> LogHabits::notes() const {
   std::vector<std::string> found;
   if (rows_ < kFewestRows) return found;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    const std::string& name = names_.observations[i];
-    const auto say = [&](std::string_view what) {
-      found.push_back(
-          fmt::format("the column {} {}; to leave it out: --ignore", shown(name), what));
-    };
-    if (!column.numbers) continue;
-    const std::string same = twin(i);
-    if (!column.varies) {
-      say(fmt::format("is {} in every row", column.first));
-    } else if (!same.empty()) {
-      say(same);
-    } else if (is_one_of(name, kClockNames) && column.grows) {
-      found.push_back(fmt::format(
-          "the column {} is observed, but looks like a clock: give it as --time, or --ignore it",
-          shown(name)));
-    } else if (is_one_of(name, kEndNames)) {
-      found.push_back(fmt::format(
-          "the column {} is observed; if it ends episodes, give it as --terminated or --truncated",
-          shown(name)));
-    }
+  note_constants(found);
+  std::size_t odd = 0;
+  for (std::size_t i = 0; i < varies_.size(); ++i) {
+    const std::string what = numbers_[i] && varies_[i] ? oddity(static_cast<Index>(i)) : "";
+    if (what.empty() || ++odd > kMostNotes) continue;
+    found.push_back(fmt::format("the column {} {}", shown(names_.observations[i]), what));
+  }
+  if (odd > kMostNotes) {
+    found.push_back(fmt::format("{} more columns are odd in one of these ways", odd - kMostNotes));
   }
   const ActionEffect effect = measure_action_effect(kept_);
   const bool clear = effect.same_row * static_cast<double>(kept_.size()) >= kClear;

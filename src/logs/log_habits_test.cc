@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <waggle/random.h>
@@ -67,6 +68,24 @@ TEST(LogHabits, ConstantsAndTwinsAreNamed) {
   expect_said([](auto, const auto&) { return 3.5; }, {"'x' is 3.5 in every row", "--ignore"});
   expect_said([](auto k, const auto& rows) { return rows[k].observations[0]; },
               {"'x' is the same as 'other'", "--ignore"});
+}
+
+TEST(LogHabits, ManyConstantsAreSaidOnce) {
+  LogNames names;
+  names.actions = {"move"};
+  for (int i = 0; i < 4095; ++i) names.observations.push_back(fmt::format("c{}", i));
+  LogHabits habits(names);
+  for (SurveyedRow& row : random_rows(50)) {
+    row.observations = VectorXd::LinSpaced(4095, 0.0, 1.0);
+    row.observations[7] = row.reward;
+    habits.add(row);
+  }
+  const Names notes = habits.notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("4094 of 4095 columns observed never change: 'c0', 'c1'"),
+            std::string::npos)
+      << notes[0];
+  EXPECT_LT(notes[0].size(), 400u);
 }
 
 TEST(LogHabits, WhatIsNotKnownInTimeIsNamed) {

@@ -319,11 +319,20 @@ TEST_F(LogFile, BadInputIsNamed) {
   expect_error([&] { Log(folder_.path("none.csv")); }, "none.csv", "No such file");
   expect_error([&] { Log(folder_.path("*.none")); }, "no file fits", "*.none");
   expect_error([&] { Log(csv("", "log.txt")); }, "log.txt", ".csv");
+  expect_error([&] { Log(csv("", "log.hdf5")); }, "log.hdf5", "python3 -m waggle.convert");
   expect_error([&] { Log(folder_.path("")); }, "format");
   expect_error([&] { Log(Names{}); }, "at least one file");
   std::string many = "reward,action\n";
   for (int i = 0; i < 70; ++i) many += fmt::format("{},action {}\n", i, i);
   expect_refused(many, {}, "row 65 (line 66)", "more than 64");
+}
+
+TEST_F(LogFile, OneStepIsTooLittleToLearnFrom) {
+  const LoadedLog log = read_log(csv("reward,action,x\n1,0,2\n2,1,3\n"));
+  FitOptions options;
+  options.predictive.emplace();
+  expect_error([&] { learn_from_log(log.spec, log.trajectory, options); }, "2 rows are too few",
+               "1 is followed", "at least 2");
 }
 
 TEST_F(LogFile, FilesThatDoNotFitTogetherAreNamed) {

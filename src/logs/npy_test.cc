@@ -131,17 +131,17 @@ TEST(Npy, ArchivesAreColumnsByName) {
     const auto table = open_npz(folder.path("l.npz"));
     EXPECT_EQ(table->columns(), (std::vector<std::string>{"a", "b", "short", "objects"}));
     EXPECT_EQ(read(*table, {"b", "a"}), expected);
-    expect_error([&] { table->use({0, 2}); }, "l.npz", "'short.npy'", "2 rows", "'a' has 700");
+    expect_error([&] { table->use({0, 2}); }, "l.npz", "'short' has 2 rows", "'a' has 700");
     expect_error([&] { table->use({3}); }, "'objects.npy'", "Python objects");
   }
 }
 
-TEST(Npy, NumbersThatAreNotFiniteAreNamed) {
+TEST(Npy, NumbersThatAreMissingAreNamed) {
   const TemporaryFolder folder;
   const auto table = open_npy(folder.write("x.npy", npy_vector({1, 2, std::nan("")})));
   table->use({0});
   ASSERT_TRUE(table->next() && table->next() && table->next());
-  expect_error([&] { table->number(0); }, "x.npy", "row 3", "column 'x'", "'nan' is not finite");
+  expect_error([&] { table->number(0); }, "x.npy", "row 3", "column 'x'", "empty");
 }
 
 TEST(Npy, HostileFilesAreRefused) {
@@ -158,10 +158,11 @@ TEST(Npy, HostileFilesAreRefused) {
   refuse(npy_file(header("<f8", "(1,)"), "12345678", 4), "version 4");
   refuse(npy_file(header("<f8", "(2,)"), "12345678"), "truncated");
   refuse(npy_file(header("<f8", "(1,)"), "123456789"), "too long");
-  refuse(npy_file(header("<f8", "(18446744073709551615,)"), ""), "more than any file");
-  refuse(npy_file(header("<f8", "(2305843009213693952, 8)"), ""), "more than any file");
+  refuse(npy_file(header("<f8", "(18446744073709551615,)"), ""), "shape");
+  refuse(npy_file(header("<f8", "(2305843009213693952, 8)"), ""), "shape");
   refuse(npy_file(header("<f8", "(99999999999999999999,)"), ""), "shape");
   refuse(npy_file(header("<f8", "(1, 4294967296)"), ""), "4294967296 columns");
+  refuse(npy_file(header("<f8", "(1099511627776, 1000000)"), ""), "truncated");
   refuse(npy_file(header("<f8", "(1, 0)"), ""), "0 columns");
   refuse(npy_file(header("<f8", "(-1,)"), ""), "shape");
   refuse(npy_file(header("<f8", "()"), "12345678"), "0 dimensions");
@@ -169,61 +170,17 @@ TEST(Npy, HostileFilesAreRefused) {
   refuse(npy_file(header("|O", "(1,)"), "12345678"), "Python objects");
   refuse(npy_file(header("<c16", "(1,)"), "12345678"), "'<c16'");
   refuse(npy_file(header("<U2", "(1,)"), "12345678"), "'<U2'");
-  const auto records = [](const std::string& fields, const std::string& shape = "(1,)") {
-    return npy_file("{'descr': [" + fields + "], 'fortran_order': False, 'shape': " + shape + ", }",
-                    "12345678");
-  };
-  refuse(records(""), "without fields");
-  refuse(records("('a', '<f8')", "(1, 1)"), "records", "2 dimensions");
-  refuse(records("('a', [('b', '<f8')])"), "'a' is a record itself");
-  refuse(records("('a', '|O')"), "Python objects");
-  refuse(records("('a', '<c8')"), "'<c8'");
-  refuse(records("('a', '<f4', (1, 2))"), "'a' has 2 dimensions");
-  refuse(records("('a', '<f8', (0,))"), "'a' has 0 numbers");
-  refuse(records("('a', '|V99999999999')"), "'|V99999999999'");
-  refuse(records("('a', '<f8', (1000000,)), ('b', '<f8', (1000000,)), ('c', '<f8', (1000000,))"),
-         "more than 16777216 bytes");
-  refuse(records("('a', '<f4')"), "too long");
-  refuse(records("('a' '<f8')"), "malformed");
-  refuse(npy_file("{'descr': '<f8', 'shape': (1,), }", "12345678"), "must have");
-  refuse(npy_file("{'descr': '<f8, }", "12345678"), "malformed");
-  refuse(npy_file("{'descr'", "12345678"), "malformed");
-  refuse(npy_file("{'x': 1, }", "12345678"), "unknown entry 'x'");
+  refuse(npy_file("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", "12345678"),
+         "array of records", "numpy.savez");
+  refuse(npy_file("{'descr': '<f8', 'shape': (1,), }", "12345678"), "has no 'fortran_order'");
+  refuse(npy_file("{'descr': '<f8, }", "12345678"), "'<f'");
+  refuse(npy_file("{'descr'", "12345678"), "has no 'descr'");
+  refuse(npy_file("{'x': 1, }", "12345678"), "has no 'descr'");
   refuse(npy_file(header("<f8", "(1,)") + std::string(60'000, ' '), "12345678"), "at most");
   std::string cut = npy_file(header("<f8", "(1,)"), "", 2);
   refuse(cut.substr(0, 40), "ends inside its header");
   cut[8 + 3] = '\x7F';  // a header of 2 GB
   refuse(cut, "a header of 21", "at most");
-}
-
-TEST(Npy, RecordsAreTheirFields) {
-  const TemporaryFolder folder;
-  // A double, two big-endian shorts, padding, text and a flag: 8 + 4 + 2 + 8 + 1 bytes.
-  const std::string fields =
-      "[('reward', '<f8'), (('a title', 'seen'), '>i2', (2,)), ('', '|V2'), ('name', '<U2'), "
-      "('on', '|b1'), ('when', '<M8[ns]')]";
-  std::string data;
-  Rows expected;
-  for (int k = 0; k < 700; ++k) {  // several blocks
-    data += bytes_of<double>({0.5 * k}) +
-            swapped<std::int16_t>(bytes_of<std::int16_t>(
-                {static_cast<std::int16_t>(k), static_cast<std::int16_t>(-k)})) +
-            "??abcdefgh" + (k % 2 == 0 ? '\1' : '\0') + "12345678";
-    expected.push_back({1.0 - k % 2, -1.0 * k, 0.5 * k, 1.0 * k});
-  }
-  const std::string content =
-      npy_file("{'descr': " + fields + ", 'fortran_order': False, 'shape': (700,), }", data);
-  const auto file = open_npy(folder.write("log.npy", content));
-  const std::vector<std::string> names = {"reward", "seen_0", "seen_1", "name", "on", "when"};
-  EXPECT_EQ(file->columns(), names);
-  ASSERT_TRUE(write_zip(folder.path("log.npz"), {{"any.npy", content}}, true));
-  const auto archive = open_npz(folder.path("log.npz"));
-  EXPECT_EQ(archive->columns(), names);
-  for (Table* table : {file.get(), archive.get()}) {
-    EXPECT_EQ(read(*table, {"on", "seen_1", "reward", "seen_0"}), expected);
-    expect_error([&] { read(*table, {"name"}); }, "log.np", "'name' must be numbers");
-    expect_error([&] { read(*table, {"when"}); }, "'when' must be numbers");
-  }
 }
 
 TEST(Npy, AMatrixMayBeVeryWide) {

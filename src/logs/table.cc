@@ -7,14 +7,11 @@
 #include "core/check.h"
 #include "core/text.h"
 #include "logs/csv.h"
-#include "logs/minari.h"
 #include "logs/npy.h"
 
 namespace waggle {
 
 namespace {
-
-const std::filesystem::path kInside = std::filesystem::path("data") / "main_data.hdf5";
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -66,23 +63,22 @@ bool Table::flag(std::size_t column) const {
       fmt::format("{}: {} must be 0, 1, true or false", cell_name(column), shown(text(column))));
 }
 
-bool is_minari(const std::filesystem::path& path) {
-  const std::string extension = lower(path.extension().string());
-  std::error_code ignored;
-  return extension == ".hdf5" || extension == ".h5" ||
-         std::filesystem::exists(path / kInside, ignored);
-}
-
 std::unique_ptr<Table> open_table(const std::filesystem::path& path) {
   const std::string extension = lower(path.extension().string());
   if (extension == ".csv" || extension == ".tsv") return open_csv(path);
   if (extension == ".npy") return open_npy(path);
   if (extension == ".npz") return open_npz(path);
-  if (is_minari(path)) return open_minari(extension.starts_with(".h") ? path : path / kInside);
+  std::error_code ignored;
+  const bool dataset = std::filesystem::exists(path / "data" / "metadata.json", ignored) ||
+                       std::filesystem::exists(path / "data" / "main_data.hdf5", ignored);
+  require(
+      extension != ".hdf5" && extension != ".h5" && !dataset,
+      "'{}': HDF5 files and Minari datasets are read in Python alone; to make a CSV file of one: "
+      "python3 -m waggle.convert {} log.csv",
+      path.string(), path.string());
   throw Error(
-      fmt::format("'{}': cannot tell the format of this log; its name must end in .csv, .tsv, "
-                  ".npy, .npz, .hdf5 or "
-                  ".h5, or be the folder of a Minari dataset",
+      fmt::format("'{}': cannot tell the format of this log; its name must end in .csv, .tsv, .npy "
+                  "or .npz",
                   path.string()));
 }
 

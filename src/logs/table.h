@@ -10,9 +10,9 @@
 
 namespace waggle {
 
-/// Rows of named columns, read from the first to the last in fixed memory, as often as wanted.
+/// Rows of named columns, read from the first to the last, as often as wanted.
 ///
-/// What CSV, NumPy and Minari files have in common, for the log that is made of them.
+/// What files and columns in memory have in common, for the log that is made of them.
 class Table {
  public:
   /// What stands in a cell.
@@ -52,11 +52,9 @@ class Table {
   std::string cell_name(std::size_t column) const;
 };
 
-/// Opens a file by its extension: .csv, .npy, .npz, .hdf5 or .h5 (Minari; also its folder). Throws
-/// Error for any other, or if the file is malformed as far as can be seen from its start.
+/// Opens a file by its extension: .csv, .tsv, .npy or .npz. Throws Error for any other, or if the
+/// file is malformed as far as can be seen from its start.
 std::unique_ptr<Table> open_table(const std::filesystem::path& path);
-/// Whether it is Minari's, by its name.
-bool is_minari(const std::filesystem::path& path);
 
 /// Throws Error unless the names are distinct and not empty, and no more than kMaximumNames.
 void require_column_names(const std::vector<std::string>& names, const std::string& path);
