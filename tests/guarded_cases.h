@@ -74,8 +74,6 @@ inline std::vector<Exported> make_networks() {
   options = network();
   options.limits = {.max_change = {0.3}};
   add("pendulum that cannot jump", "pendulum", options);
-  options.pessimism = 2.0;
-  add("pendulum that is held back, too", "pendulum", options);
   options = network(20);
   options.greedy.candidates = 6;
   options.limits = {.max_change = {0.05, 0.2}, .hold = 2};
@@ -114,8 +112,6 @@ inline std::vector<Exported> make_predictive() {
   options = predictive();
   options.greedy.candidates = 6;
   add("predictive tanks", "tanks", options);
-  options.pessimism = 2.0;
-  add("predictive tanks, held back", "tanks", options);
   all.push_back(several_heads());
   return all;
 }

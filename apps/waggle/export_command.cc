@@ -53,26 +53,21 @@ struct ExportCommand {
                                              {"precision", precision},
                                              {"guarded", guarded},
                                              {"flash_bytes", exported.flash_bytes},
-                                             {"held_back_bytes", exported.held_back_bytes},
                                              {"ram_bytes", exported.ram_bytes},
                                              {"multiply_adds", exported.multiply_adds}};
       print(result.dump(2) + "\n");
       return;
     }
-    const std::string held_back =
-        exported.held_back_bytes > 0
-            ? fmt::format(" ({} of them what it is held back by)", exported.held_back_bytes)
-            : "";
     // A file name with a dash in front must not pass for an option.
     std::string source = base.string() + ".c";
     if (source.starts_with('-')) source = "./" + source;
-    print(fmt::format(
-        "wrote {} and {}: {} bytes of flash for constants{}, {} bytes of RAM, at most {} "
-        "multiply–adds a step\nto call: {}_reset, {}\n"
-        "compile with: cc -std=c99 -O2 -c {}\n",
-        shell_word(base.string() + ".h"), shell_word(base.string() + ".c"), exported.flash_bytes,
-        held_back, exported.ram_bytes, exported.multiply_adds, exported.name, functions(model),
-        shell_word(source)));
+    print(
+        fmt::format("wrote {} and {}: {} bytes of flash for constants, {} bytes of RAM, at most {} "
+                    "multiply–adds a step\nto call: {}_reset, {}\n"
+                    "compile with: cc -std=c99 -O2 -c {}\n",
+                    shell_word(base.string() + ".h"), shell_word(base.string() + ".c"),
+                    exported.flash_bytes, exported.ram_bytes, exported.multiply_adds, exported.name,
+                    functions(model), shell_word(source)));
   }
 
  private:
