@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -31,6 +33,10 @@ struct Exported {
   Trajectory percepts;
 };
 
+constexpr const char* kStrictC =
+    "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror";
+constexpr const char* kSanitized = "-fsanitize=address,undefined -fno-sanitize-recover=all";
+
 inline bool has_cortex_compiler() {
   return std::system("command -v arm-none-eabi-gcc > /dev/null") == 0;
 }
@@ -48,37 +54,6 @@ inline MatrixXd told_of(const Trajectory& log, bool of_all = false) {
     if ((of_all || k % 3 != 0) && !begins(log, k)) told.col(k) = log.actions().col(k - 1);
   }
   return told;
-}
-
-/// A program that reads rows of percepts, whether something else was applied (1) or an episode
-/// begins (2), and what was, and writes actions and values, after its own sizeof the state.
-inline std::string program(const Model& model) {
-  const Index observations = model.environment.observation_size();
-  const Index actions = model.controller.actions.size();
-  const bool scalar = model.controller.actions.is_discrete() || actions == 1;
-  const std::string step = scalar ? "action[0] = (double)controller_step(&state, v[0], v + 1);"
-                                  : "controller_step(&state, v[0], v + 1, a);"
-                                    "for (i = 0; i < ACTIONS; ++i) action[i] = a[i];";
-  const char* applied = model.controller.actions.is_discrete() ? "(int)told[1]"
-                        : scalar                               ? "told[1]"
-                                                               : "told + 1";
-  return fmt::format(
-             "#include \"controller.h\"\n#include <stdio.h>\n"
-             "enum {{ INPUTS = {}, ACTIONS = {} }};\n",
-             1 + observations, actions) +
-         "int main(void) {\n"
-         "  controller_state state; double in, action[8]; int n = 0;\n"
-         "  controller_real v[INPUTS + 1 + ACTIONS], a[8], *told = v + INPUTS;\n"
-         "  printf(\"%d\\n\", (int)sizeof state);\n"
-         "  controller_reset(&state);\n"
-         "  while (scanf(\"%lf\", &in) == 1) {\n"
-         "    int i; v[n++] = (controller_real)in; if (n < INPUTS + 1 + ACTIONS) continue;\n"
-         "    n = 0; (void)a;\n"
-         "    if (told[0] == 2) controller_reset(&state);\n"
-         "    if (told[0] == 1 && !controller_applied(&state, " +
-         std::string(applied) + ")) return 1;\n    " + step +
-         "\n    for (i = 0; i < ACTIONS; ++i) printf(\"%.17g \", action[i]);\n"
-         "    printf(\"%.17g\\n\", (double)controller_value(&state));\n  }\n  return 0;\n}\n";
 }
 
 /// Compiles and runs what is exported, in a folder of its own.
@@ -100,25 +75,37 @@ class CFixture : public testing::Test {
     return false;
   }
 
-  /// Exports, compiles and runs; rows of actions and the value. `told`, if not empty, as of
-  /// told_of.
+  /// Runs a program of C that uses exported controllers.
+  bool run_main(const std::string& main, const std::string& sources = "controller.c") {
+    write_file(directory_ / "main.c", main);
+    return run("gcc -std=c99 " + sources +
+               " main.c -o main -lm && ./main || (echo $? >&2; exit 1)");
+  }
+
+  /// Exports, compiles and runs exported_main.c: in each column actions, the value and what a guard
+  /// says. `told`, if not empty, as of told_of; `shown`, if not empty, are rewards and observations
+  /// in place of the controller's percepts.
   MatrixXd run_c(const Exported& controller, const ExportOptions& options,
-                 const MatrixXd& told = {}) {
+                 const MatrixXd& told = {}, const MatrixXd& shown = {}) {
     const ExportedC exported = export_c(directory_ / "controller", controller.model, options);
-    write_file(directory_ / "main.c", program(controller.model));
+    const Trajectory& percepts = controller.percepts;
     std::ofstream in(directory_ / "in");
     in.precision(17);
-    const Trajectory& percepts = controller.percepts;
     for (Index k = 0; k < percepts.steps(); ++k) {
-      in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose();
+      if (shown.size() > 0) {
+        in << shown.col(k).transpose();
+      } else {
+        in << percepts.rewards()[k] << ' ' << percepts.observations().col(k).transpose();
+      }
       const bool tells = told.size() > 0 && !std::isnan(told(0, k));
       VectorXd action = VectorXd::Zero(percepts.action_size());
       if (tells) action = told.col(k);
       in << ' ' << (tells ? 1 : begins(percepts, k) ? 2 : 0) << ' ' << action.transpose() << '\n';
     }
     in.close();
-    if (!run("gcc -std=c99 -O1 -Wall -Wextra -Werror -pedantic controller.c main.c -o main -lm && "
-             "./main < in > out")) {
+    if (!run(fmt::format("gcc {} -O1 {} -I. controller.c {}/tests/exported_main.c -o main -lm && "
+                         "./main < in > out",
+                         kStrictC, kSanitized, WAGGLE_SOURCE_DIR))) {
       return {};
     }
     std::ifstream out(directory_ / "out");
@@ -126,10 +113,10 @@ class CFixture : public testing::Test {
     out >> bytes;
     EXPECT_EQ(bytes, exported.ram_bytes);
     EXPECT_NE(exported.header.find(fmt::format("{} bytes, one", bytes)), std::string::npos);
-    MatrixXd result(controller.model.controller.actions.size() + 1, percepts.steps());
-    for (double& number : result.reshaped()) out >> number;
-    EXPECT_TRUE(out.good());
-    return result;
+    const std::vector<double> numbers{std::istream_iterator<double>(out), {}};
+    const Index steps = percepts.steps();
+    EXPECT_EQ(std::ssize(numbers) % steps, 0);
+    return Eigen::Map<const MatrixXd>(numbers.data(), std::ssize(numbers) / steps, steps);
   }
 
   /// Compiled for a Cortex-M4, it takes the RAM and the flash that it says.

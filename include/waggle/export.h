@@ -45,8 +45,8 @@ void describe(Visitor& v, ExportOptions& o) {
   v("fallback", o.fallback, "what acts where novelty is above its limit");
 }
 
-/// A controller in C99, without dependencies (but math.h, for tanh units, normal candidates and
-/// novelty), without allocation and without writable data of its own.
+/// A controller in C99, without dependencies but math.h, without allocation and without writable
+/// data of its own.
 struct ExportedC {
   std::string name;                ///< NAME, which every name in it begins with
   std::string header;              ///< NAME.h
@@ -56,22 +56,24 @@ struct ExportedC {
   Eigen::Index multiply_adds = 0;  ///< at most, in a step
 };
 
-/// Writes the model's greedy policy as C:
+/// Writes the model's greedy policy as C: the code in src/export/runtime, which is the same for
+/// every controller, behind tables of the model's numbers.
 ///
 ///     void NAME_reset(NAME_state *state);                     begin an episode
-///     … NAME_step(NAME_state *state, reward, observation);    see (r_k, o_k), return a_k
-///     int NAME_applied(NAME_state *state, action);            what a_k was, if not as returned
+///     int NAME_step(NAME_state *state, reward, observation, action);
+///                                                             see (r_k, o_k), write a_k
+///     int NAME_applied(NAME_state *state, action);            what a_k was, if not as written
 ///     NAME_real NAME_value(const NAME_state *state);          Wᵀφ(x_{k+1}) of that action
 ///
 /// It makes the library's decisions, by the same maximiser, with ties decided the same way; in
 /// double precision it differs by the rounding of sums in another order. Random candidates, where
-/// the search needs some, are those of Random(seed).at(Purpose::policy, steps since the reset). An
-/// action of one number is returned, a discrete one as the index of its choice; one of several
-/// numbers is written to a further argument.
+/// the search needs some, are those of Random(seed).at(Purpose::policy, steps since the reset). A
+/// discrete action is the index of its choice.
 ///
-/// Where the library throws, since there is nobody to catch: a step with an input that is not
-/// finite is not taken, and the last action is returned again; a state that overflows is forgotten;
-/// NAME_applied, told what GreedyPolicy::applied would refuse, or a second time, returns 0.
+/// Where the library throws, 0 is returned in place of 1: by a step with an input that
+/// GreedyPolicy::act would refuse, which is not taken and writes the last action again; by one
+/// whose state overflows, which is forgotten; and by NAME_applied, told what GreedyPolicy::applied
+/// would refuse, or a second time.
 ///
 /// If guarded it does what a GuardedPolicy with that fallback does, and there is more to call:
 ///
@@ -86,8 +88,8 @@ struct ExportedC {
 /// The controller's reservoir is an EchoStateNetwork or a PredictiveNetwork.
 ///
 /// Throws Error for a model or options that are not valid, for a fallback that the model cannot
-/// have, for any other reservoir, for more than
-/// 8192 units, and for weights beyond the range of float, if that is the precision.
+/// have, for any other reservoir, for more than 8192 units, and for weights beyond the range of
+/// float, if that is the precision.
 ExportedC export_c(const Model& model, const ExportOptions& options = {});
 
 /// Writes PATH.h and PATH.c, each whole or not at all; an extension .h or .c of the path is left

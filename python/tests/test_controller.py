@@ -277,9 +277,9 @@ def test_exported_c_decides_the_same(cartpole, tmp_path):
     assert needs["ram_bytes"] > 0
     (tmp_path / "main.c").write_text(
         '#include <stdio.h>\n#include "pole.h"\n'
-        "int main(void) {\n  pole_state s; pole_reset(&s); double o[4];\n"
+        "int main(void) {\n  pole_state s; pole_reset(&s); double o[4], action;\n"
         '  while (scanf("%lf %lf %lf %lf", o, o + 1, o + 2, o + 3) == 4)\n'
-        '    printf("%d\\n", (int)pole_step(&s, 0.0, o));\n}\n'
+        '    if (pole_step(&s, 0.0, o, &action)) printf("%d\\n", (int)action);\n}\n'
     )
     subprocess.run(["gcc", "-o", "main", "main.c", "pole.c", "-lm"], cwd=tmp_path, check=True)
     seen = np.random.default_rng(1).normal(size=(50, 4))
@@ -297,11 +297,11 @@ def test_exported_c_decides_the_same(cartpole, tmp_path):
 
 def test_exported_c_is_guarded_if_asked(cartpole, bee_columns, tmp_path):
     cartpole.export_c(tmp_path / "pole")
-    assert "pole_held" not in (tmp_path / "pole.h").read_text()
+    assert "#define pole_GUARDED 0" in (tmp_path / "pole.h").read_text()
     cartpole.export_c(tmp_path / "pole", guard=True)
     header = (tmp_path / "pole.h").read_text()
-    assert "pole_held" in header
-    assert "pole_fell_back" not in header
+    assert "#define pole_GUARDED 4" in header
+    assert "#define pole_FALLBACK 0" in header
     with pytest.raises(waggle.Error, match="has no baseline"):
         cartpole.export_c(tmp_path / "pole", guard=True, fallback="hold")
     bee = waggle.learn_log(bee_columns, reward="nectar", action="move", preset="direct", units=30)
@@ -310,7 +310,7 @@ def test_exported_c_is_guarded_if_asked(cartpole, bee_columns, tmp_path):
         and (tmp_path / "pole.c").read_text()
         for limit in (1.5, 3.0)
     )
-    assert "pole_fell_back" in (tmp_path / "pole.h").read_text()
+    assert "#define pole_FALLBACK 1" in (tmp_path / "pole.h").read_text()
     assert wide != narrow
     with pytest.raises(waggle.Error, match="fallback = 'zero': needs guard=True"):
         cartpole.export_c(tmp_path / "pole", fallback="zero")

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/guard.h>
 #include <waggle/version.h>
 
-#include "export/c_guard.h"
-#include "export/c_limits.h"
 #include "export/c_plan.h"
 
 namespace waggle {
@@ -25,11 +24,11 @@ std::string plural(Index count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// What goes in and out, by its names, the limits it was learnt in, and what it takes.
-std::string contents(const CPlan& plan, const ExportedC& sizes) {
+/// What goes in and out, by its names.
+std::string channels(const CPlan& plan) {
   const EnvironmentSpec& spec = plan.model.environment;
   const Index first = 1 + spec.actions.size();  // observation
-  std::string text = fmt::format("/*\n  reward          {}, {}{}\n", c_comment(spec.reward_name),
+  std::string text = fmt::format("  reward          {}, {}{}\n", c_comment(spec.reward_name),
                                  range(plan, "seen", 0), plan.layout.reward ? "" : " (not read)");
   for (std::size_t i = 0; i < spec.observation_names.size(); ++i) {
     text += fmt::format("  observation[{}]  {}, {}\n", i, c_comment(spec.observation_names[i]),
@@ -47,6 +46,12 @@ std::string contents(const CPlan& plan, const ExportedC& sizes) {
   for (std::size_t i = 0; i < spec.choice_names.size(); ++i) {
     text += fmt::format("  choice {}        {}\n", i, c_comment(spec.choice_names[i]));
   }
+  return text;
+}
+
+/// What the actuator can do, and what it was learnt from.
+std::string limits(const CPlan& plan) {
+  std::string text;
   if (plan.limits_change()) {
     text += fmt::format("  change          by {} a step at most\n",
                         fmt::join(plan.limits.max_change, ", "));
@@ -56,133 +61,45 @@ std::string contents(const CPlan& plan, const ExportedC& sizes) {
     text += fmt::format("  choice          every {} steps; an action is kept in between\n",
                         plan.limits.hold);
   }
-  if (plan.model.provenance.rows > 0)
-    text += fmt::format(
-        "  learnt from     {} in {}, discount {}: little is known beyond what was seen and tried\n",
-        plural(plan.model.provenance.rows, "row"),
-        plural(plan.model.provenance.episodes, "episode"), plan.model.options.value.discount);
-  text += guard_contents(plan);
+  const auto& from = plan.model.provenance;
+  if (from.rows == 0) return text;
   return text + fmt::format(
-                    "\n  flash           {} bytes of constants, code apart\n"
-                    "  RAM             {} bytes, one @_state; little stack, no heap\n"
-                    "  time            at most {} multiply-adds a step\n*/\n",
-                    sizes.flash_bytes, sizes.ram_bytes, sizes.multiply_adds);
+                    "  learnt from     {} in {}, discount {}: little is known beyond what was seen "
+                    "and tried\n",
+                    plural(from.rows, "row"), plural(from.episodes, "episode"),
+                    plan.model.options.value.discount);
 }
 
-/// What a state holds before all that every state has.
-std::string network_state(const CPlan& plan) {
-  const Index units = plan.network.units();
-  std::string text = fmt::format(
-      "typedef struct {{\n  @_real x[{}];    /* what is remembered, but for the last step */\n"
-      "  @_real base[{}]; /* the last step, but for its action */\n",
-      units, units);
-  if (plan.exact && plan.sampled) text += fmt::format("  @_real shifted[{}];\n", units);
-  return text;
-}
-
-std::string predictive_state(const CPlan& plan) {
-  const Index channels = plan.layout.action_channels();
-  std::string text = fmt::format(
-      "typedef struct {{\n  @_real x[{}];    /* what is remembered, but for the last action */\n"
-      "  @_real base[{}]; /* work space */\n"
-      "  @_real after[{}][{}]; /* what is expected, and how an action changes it */\n"
-      "  @_real line[{}]; /* the part of the value that is straight in the action */\n",
-      plan.remembered(), plan.network.units(), 1 + channels, plan.after(), 1 + channels);
-  if (plan.squares()) {
-    text += fmt::format("  @_real form[{0}][{0}]; /* the part that is quadratic in it */\n",
-                        1 + channels);
+/// How it is guarded.
+std::string guarding(const CPlan& plan) {
+  if (!plan.options.guarded) return {};
+  const EnvironmentSpec& spec = plan.model.environment;
+  const InputGuard guard(plan.model, plan.options.guard);
+  std::string text;
+  for (Index i = 0; i < plan.guarded_inputs(); ++i) {
+    const Index channel = plan.first_input() + i;
+    const std::string& name = channel == 0
+                                  ? spec.reward_name
+                                  : spec.observation_names[static_cast<std::size_t>(channel - 1)];
+    text += fmt::format("  input {:<10}{}, held within {:.6g} and {:.6g}", i, c_comment(name),
+                        guard.low(channel), guard.high(channel));
+    const Index stuck = guard.stuck_after(channel);
+    text += stuck > 0 ? fmt::format("; stuck after {} equal values\n", stuck) : "\n";
   }
-  if (!plan.discrete) {
-    text += fmt::format("  @_real done[{}]; /* the action before the last, as it was done */\n",
-                        plan.layout.action_size);
-  }
-  return text;
-}
-
-std::string types(const CPlan& plan) {
-  std::string text =
-      fmt::format("typedef {} @_real;\n\n", plan.real_size() == 8 ? "double" : "float");
-  if (plan.kinked) text += "typedef struct {\n  @_real at, change;\n} @_kink;\n\n";
-  text += guard_types(plan);
-  text += plan.predictive != nullptr ? predictive_state(plan) : network_state(plan);
-  if (plan.kinked) text += fmt::format("  @_kink kinks[{}];\n", plan.kinks());
-  text += "  @_real value; /* of the last action */\n";
-  text += limits_reals(plan);
-  text += guard_reals(plan);
-  text += plan.discrete ? "  int action;\n"
-                        : fmt::format("  @_real action[{}];\n", plan.layout.action_size);
-  if (plan.predictive != nullptr && plan.discrete) {
-    text += "  int done; /* the choice before the last, as it was done; -1: none */\n";
-  }
-  text += limits_integers(plan);
-  text += guard_integers(plan);
-  text += "  int pending; /* whether the last step has yet to be remembered */\n";
-  if (plan.sampled) text += "  uint64_t step;\n";
-  return text + "} @_state;\n\n";
-}
-
-/// What comes before the step.
-std::string beginning(const CPlan& plan) {
-  if (!plan.options.guarded) {
-    return "/* Begin an episode. Call it first. */\n"
-           "void @_reset(@_state *state);\n\n"
-           "/* See the reward and the observation; returns the action to take. If one of them is "
-           "not\n"
-           "   finite nothing is done and the last action returned again; a state that overflows "
-           "is\n"
-           "   forgotten. An observation of size 0 may be a null pointer. */\n";
-  }
-  return "/* Begin: nothing was seen, nothing is counted. Call it first. */\n"
-         "void @_reset(@_state *state);\n\n"
-         "/* Begin another episode. Counts go on, and whoever acts does. */\n"
-         "void @_begin_episode(@_state *state);\n\n"
-         "/* See the reward and the observation; returns the action to take. Inputs are held "
-         "within\n"
-         "   what is said above, and what is NaN at what was read before it; a state that "
-         "overflows is\n"
-         "   forgotten. An observation of size 0 may be a null pointer. Not for compilers that are "
-         "told\n"
-         "   that there is no NaN (-ffast-math). */\n";
-}
-
-std::string functions(const CPlan& plan) {
-  const bool scalar = plan.layout.action_size == 1;
-  std::string text = beginning(plan);
-  text += plan.discrete ? "int @_step(@_state *state, @_real reward, const @_real *observation);\n"
-          : scalar ? "@_real @_step(@_state *state, @_real reward, const @_real *observation);\n"
-                   : "void @_step(@_state *state, @_real reward, const @_real *observation, "
-                     "@_real *action);\n";
-  text +=
-      "\n/* Tell what was done instead of the last action, where an operator or an actuator "
-      "decided\n"
-      "   otherwise, before the next step; what is not told was done as returned. Returns 1, or 0\n"
-      "   and does nothing if it was told already, no step was taken since the reset, or the\n"
-      "   action ";
-  text += plan.discrete ? "is no choice. */\nint @_applied(@_state *state, int choice);\n"
-          : scalar
-              ? "is not finite or overflows. */\nint @_applied(@_state *state, @_real action);\n"
-              : "is not finite or overflows. */\n"
-                "int @_applied(@_state *state, const @_real *action);\n";
-  return text +
-         "\n/* The estimated value of the action last taken. */\n"
-         "@_real @_value(const @_state *state);\n\n" +
-         guard_functions(plan);
+  if (plan.fallback() == Fallback::none) return text;
+  return text + fmt::format(
+                    "  fallback        {}, above a novelty of {} and until it was below for {} "
+                    "steps\n",
+                    plan.fallback() == Fallback::hold ? "the last action" : "0",
+                    plan.options.guard.novelty_limit, plan.options.guard.calm_steps);
 }
 
 }  // namespace
 
-std::string replaced(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
-}
-
 std::string c_comment(std::string text) {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain =
-        byte >= 0x20 && byte < 0x7f && std::string_view("*\\?@").find(c) == std::string_view::npos;
+    const bool plain = byte >= 0x20 && byte < 0x7f && c != '*' && c != '\\' && c != '?';
     if (!plain) c = '_';
   }
   return text;
@@ -194,14 +111,26 @@ std::string c_title(const CPlan& plan, const char* extension) {
                      WAGGLE_VERSION);
 }
 
-std::string c_header(const CPlan& plan, const ExportedC& sizes) {
-  std::string text = c_title(plan, "h") + contents(plan, sizes);
-  text += "#ifndef WAGGLE_@_H\n#define WAGGLE_@_H\n\n";
-  if (plan.sampled || plan.options.guarded) text += "#include <stdint.h>\n\n";
-  text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
-  text += types(plan) + functions(plan);
-  text += "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
-  return replaced(text, "@", plan.options.name);
+std::string c_header(const CPlan& plan, const ExportedC& sizes, Index numbers) {
+  std::string text = c_title(plan, "h") + "/*\n" + channels(plan) + limits(plan) + guarding(plan);
+  text += fmt::format(
+      "\n  flash           {} bytes of constants, code apart\n"
+      "  RAM             {} bytes, one {}_state; little stack, no heap\n"
+      "  time            at most {} multiply-adds a step\n*/\n",
+      sizes.flash_bytes, sizes.ram_bytes, plan.options.name, sizes.multiply_adds);
+  std::string code = "#ifndef WAGGLE_waggle_H\n#define WAGGLE_waggle_H\n\n";
+  const auto define = [&](const char* name, Index value) {
+    code += fmt::format("#define waggle_{} {}\n", name, value);
+  };
+  define("NUMBERS", numbers);
+  define("OBSERVATIONS", plan.layout.observation_size);
+  define("ACTIONS", plan.layout.action_size);
+  define("GUARDED", plan.guarded_inputs());
+  define("NOVELTY", plan.novel() ? 1 : 0);
+  define("FALLBACK", plan.fallback() != Fallback::none ? 1 : 0);
+  code += fmt::format("\ntypedef {} waggle_real;\n\n",
+                      plan.options.precision == Precision::float64 ? "double" : "float");
+  return text + named(plan, code + c_runtime::controller_h + "\n#endif\n");
 }
 
 }  // namespace waggle

@@ -205,6 +205,13 @@ TEST_F(ExportC, TakesOnACortexWhatItSays) {
   }
 }
 
+TEST_F(ExportC, TheRuntimeIsCInItsOwnRight) {
+  const std::string tests = WAGGLE_SOURCE_DIR "/tests",
+                    runtime = WAGGLE_SOURCE_DIR "/src/export/runtime";
+  EXPECT_TRUE(run(fmt::format("gcc {} -O1 {} -I{} {}/exported_runtime_test.c -o main -lm && ./main",
+                              kStrictC, kSanitized, runtime, tests)));
+}
+
 TEST_F(ExportC, NamesFilesAsTold) {
   const Model model = bee().model;
   export_c(directory_ / "my bee-2.c", model, {});
@@ -229,55 +236,58 @@ TEST_F(ExportC, GoesOnAfterInputsThatAreNotFinite) {
   options.fit.reservoir.leak = 0.9;
   const Exported controller = made_up("plant", ActionSpace::box(-1.0, 1.0), options);
   export_c(directory_ / "controller", controller.model, {});
-  write_file(directory_ / "main.c",
-             "#include \"controller.h\"\n#include <math.h>\n#include <string.h>\n"
-             "int main(void) {\n"
-             "  controller_state s, before; double o = 1.0, bad = NAN, large = 1e308, first;\n"
-             "  controller_reset(&s);\n"
-             "  first = controller_step(&s, 0.0, &o);\n"
-             "  if (first == 0.0) return 1;\n"
-             "  before = s;\n"
-             "  if (controller_step(&s, NAN, &o) != first) return 2;\n"
-             "  if (controller_step(&s, INFINITY, &o) != first) return 3;\n"
-             "  if (controller_step(&s, 0.0, &bad) != first) return 4;\n"
-             "  if (memcmp(&s, &before, sizeof s) != 0) return 5;\n"
-             "  for (int i = 0; i < 50; ++i) {\n"
-             "    if (!isfinite(controller_step(&s, 0.0, &large))) return 6;\n"
-             "    if (!isfinite(controller_value(&s))) return 8;\n"
-             "  }\n"
-             "  controller_reset(&s);\n"
-             "  return controller_step(&s, 0.0, &o) == first ? 0 : 7;\n}\n");
-  EXPECT_TRUE(
-      run("gcc -std=c99 controller.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
+  run_main(
+      "#include \"controller.h\"\n#include <math.h>\n#include <string.h>\n"
+      "int main(void) {\n"
+      "  controller_state s, before; double o = 1.0, large = 1e100, first, a;\n"
+      "  double bad[4] = {NAN, INFINITY, 1.1e100, -1e308};\n"
+      "  controller_reset(&s);\n"
+      "  if (!controller_step(&s, 0.0, &o, &first) || first == 0.0) return 1;\n"
+      "  before = s;\n"
+      "  for (int i = 0; i < 4; ++i) {\n"
+      "    a = 0.0;\n"
+      "    if (controller_step(&s, bad[i], &o, &a) || a != first) return 2;\n"
+      "    if (controller_step(&s, 0.0, &bad[i], &a) || a != first) return 3;\n"
+      "  }\n"
+      "  if (memcmp(&s, &before, sizeof s) != 0) return 4;\n"
+      "  for (int i = 0; i < 50; ++i) {\n"
+      "    controller_step(&s, 0.0, &large, &a);\n"
+      "    if (!isfinite(a) || !isfinite(controller_value(&s))) return 5;\n"
+      "  }\n"
+      "  controller_reset(&s);\n"
+      "  return controller_step(&s, 0.0, &o, &a) && a == first ? 0 : 6;\n}\n");
 }
 
 TEST_F(ExportC, RefusesToHaveDoneWhatCannotBe) {
   export_c(directory_ / "box", bee().model, {});
   export_c(directory_ / "choice", made_up("", ActionSpace::discrete(3), small()).model, {});
-  write_file(directory_ / "main.c",
-             "#include \"box.h\"\n#include \"choice.h\"\n#include <math.h>\n"
-             "#include <string.h>\n"
-             "int main(void) {\n"
-             "  box_state b, before; choice_state c; double o = 1.0, value, a;\n"
-             "  box_reset(&b);\n"
-             "  choice_reset(&c);\n"
-             "  if (box_applied(&b, 0.0) || choice_applied(&c, 0)) return 1;\n"
-             "  a = box_step(&b, 1.0, 0);\n"
-             "  choice_step(&c, 1.0, &o);\n"
-             "  before = b;\n"
-             "  if (box_applied(&b, NAN) || box_applied(&b, INFINITY)) return 2;\n"
-             "  if (box_applied(&b, 1e308)) return 3;\n"
-             "  if (memcmp(&b, &before, sizeof b) != 0) return 4;\n"
-             "  if (choice_applied(&c, -1) || choice_applied(&c, 3)) return 5;\n"
-             "  if (!choice_applied(&c, 2)) return 6;\n"
-             "  value = box_value(&b);\n"
-             "  if (!box_applied(&b, -0.5) || box_value(&b) == value) return 7;\n"
-             "  if (box_applied(&b, a)) return 8;\n"         // it was told already
-             "  if (box_step(&b, NAN, 0) != a) return 9;\n"  // what it returned, not what was done
-             "  box_reset(&b);\n"
-             "  return box_applied(&b, 0.0) ? 10 : 0;\n}\n");
-  EXPECT_TRUE(
-      run("gcc -std=c99 box.c choice.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
+  run_main(
+      "#include \"box.h\"\n#include \"choice.h\"\n#include <math.h>\n"
+      "#include <string.h>\n"
+      "int main(void) {\n"
+      "  box_state b, before; choice_state c; double o = 1.0, value, a, done[1];\n"
+      "  const double bad[4] = {NAN, INFINITY, 1e308, 1.1e100}, no[4] = {-1, 3, 1.5, NAN};\n"
+      "  box_reset(&b);\n"
+      "  choice_reset(&c);\n"
+      "  done[0] = 0.0;\n"
+      "  if (box_applied(&b, done) || choice_applied(&c, done)) return 1;\n"
+      "  box_step(&b, 1.0, 0, &a);\n"
+      "  choice_step(&c, 1.0, &o, done);\n"
+      "  before = b;\n"
+      "  for (int i = 0; i < 4; ++i) {\n"
+      "    if (box_applied(&b, bad + i) || choice_applied(&c, no + i)) return 2;\n"
+      "  }\n"
+      "  if (memcmp(&b, &before, sizeof b) != 0) return 4;\n"
+      "  done[0] = 2.0;\n"
+      "  if (!choice_applied(&c, done)) return 6;\n"
+      "  value = box_value(&b);\n"
+      "  done[0] = -0.5;\n"
+      "  if (!box_applied(&b, done) || box_value(&b) == value) return 7;\n"
+      "  if (box_applied(&b, &a)) return 8;\n"                         // it was told already
+      "  if (box_step(&b, NAN, 0, done) || done[0] != a) return 9;\n"  // not what was done
+      "  box_reset(&b);\n"
+      "  return box_applied(&b, done) ? 10 : 0;\n}\n",
+      "box.c choice.c");
 }
 
 TEST(ExportedC, SaysWhatItTakes) {
@@ -287,21 +297,19 @@ TEST(ExportedC, SaysWhatItTakes) {
   const ExportedC narrow = export_c(model, {.name = "bee_2", .precision = Precision::float32});
   EXPECT_EQ(wide.flash_bytes, 8 * constants);
   EXPECT_EQ(narrow.flash_bytes, 4 * constants);
-  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2 + 1));
+  EXPECT_EQ(narrow.ram_bytes, 4 * (120 * 4 + 2) + 8 + 4 * 4);
   EXPECT_GE(wide.multiply_adds, 120 * 120 + 120 * 3);
   EXPECT_LE(wide.multiply_adds, 120 * 120 + 120 * 10);
   for (const std::string& part :
        {fmt::format("{} bytes of constants", narrow.flash_bytes),
         fmt::format("{} multiply-adds", narrow.multiply_adds),
         std::string("reward          nectar"), std::string("move, from -0.1 to 0.1"),
-        std::string("typedef float bee_2_real;"),
-        std::string("bee_2_real bee_2_step(bee_2_state *state"),
-        std::string("int bee_2_applied(bee_2_state *state, bee_2_real action);")}) {
+        std::string("typedef float bee_2_real;"), std::string("int bee_2_step(bee_2_state *state"),
+        std::string("int bee_2_applied(bee_2_state *state, const bee_2_real *action);")}) {
     EXPECT_NE(narrow.header.find(part), std::string::npos) << part;
   }
   EXPECT_NE(narrow.source.find("#include \"bee_2.h\""), std::string::npos);
   EXPECT_EQ(narrow.source.find("malloc"), std::string::npos);
-  EXPECT_EQ(narrow.source.find("math.h"), std::string::npos);
 }
 
 TEST(ExportedC, RefusesWhatIsNoName) {

@@ -117,84 +117,8 @@ MatrixXd run_guarded(const Exported& controller, const MatrixXd& shown, const Ma
   return result;
 }
 
-/// The same in C.
-std::string guarded_program(const Model& model, Fallback fallback) {
-  const Index observations = model.environment.observation_size();
-  const Index actions = model.controller.actions.size();
-  const bool discrete = model.controller.actions.is_discrete();
-  const bool scalar = discrete || actions == 1;
-  const char* step = scalar ? "a[0] = (controller_real)controller_step(&s, v[0], v + 1);"
-                            : "controller_step(&s, v[0], v + 1, a);";
-  const char* applied = discrete ? "(int)told[1]" : scalar ? "told[1]" : "told + 1";
-  const char* acting = fallback == Fallback::none
-                           ? "0, 0u, 0u"
-                           : "controller_fell_back(&s), (unsigned)s.take_overs, "
-                             "(unsigned)s.fallback_steps";
-  return fmt::format(
-      "#include \"controller.h\"\n#include <stdio.h>\n"
-      "enum {{ INPUTS = {}, ACTIONS = {}, GUARDED = {} }};\n"
-      "int main(void) {{\n"
-      "  controller_state s; double in; int n = 0;\n"
-      "  controller_real v[INPUTS + 1 + ACTIONS], a[ACTIONS], *told = v + INPUTS;\n"
-      "  printf(\"%d\\n\", (int)sizeof s);\n"
-      "  controller_reset(&s);\n"
-      "  while (scanf(\"%lf\", &in) == 1) {{\n"
-      "    v[n++] = (controller_real)in; if (n < INPUTS + 1 + ACTIONS) continue;\n"
-      "    n = 0;\n"
-      "    if (told[0] == 2) controller_begin_episode(&s);\n"
-      "    if (told[0] == 1 && !controller_applied(&s, {})) return 1;\n"
-      "    {}\n"
-      "    for (int i = 0; i < ACTIONS; ++i) printf(\"%.17g \", (double)a[i]);\n"
-      "    printf(\"%.17g %.17g \", (double)controller_value(&s), "
-      "(double)controller_novelty(&s));\n"
-      "    printf(\"%d %u %u\", {});\n"
-      "    int held = 0;\n"
-      "    for (int i = 0; i < GUARDED; ++i) {{\n"
-      "      held = held || (s.faults[i] & (controller_BEYOND | controller_MISSING));\n"
-      "      printf(\" %u %u %u %u\", (unsigned)s.faults[i], (unsigned)s.beyond[i],\n"
-      "             (unsigned)s.missing[i], (unsigned)s.stuck[i]);\n"
-      "    }}\n"
-      "    if (held != controller_held(&s)) return 2;\n"
-      "    printf(\"\\n\");\n  }}\n  return 0;\n}}\n",
-      1 + observations, actions, (report_size(model) - actions - 5) / 4, applied, step, acting);
-}
-
 class Guarded : public CFixture {
  protected:
-  MatrixXd run_c(const Exported& controller, const MatrixXd& shown, const MatrixXd& told,
-                 const ExportOptions& options) {
-    const Model& model = controller.model;
-    const ExportedC exported = export_c(directory_ / "controller", model, options);
-    write_file(directory_ / "main.c", guarded_program(model, options.fallback));
-    std::ofstream in(directory_ / "in");
-    in.precision(17);
-    for (Index k = 0; k < shown.cols(); ++k) {
-      in << shown.col(k).transpose();
-      const bool tells = told.size() > 0 && !std::isnan(told(0, k));
-      VectorXd action = VectorXd::Zero(model.controller.actions.size());
-      if (tells) action = told.col(k);
-      in << ' '
-         << (tells                            ? 1
-             : begins(controller.percepts, k) ? 2
-                                              : 0)
-         << ' ' << action.transpose() << '\n';
-    }
-    in.close();
-    if (!run("gcc -std=c99 -O1 -Wall -Wextra -Wconversion -Werror -pedantic -c controller.c && "
-             "gcc -std=c99 -Wall -Wextra -Werror -pedantic main.c controller.o -o main -lm && "
-             "./main < in > out")) {
-      return {};
-    }
-    std::ifstream out(directory_ / "out");
-    Index bytes = 0;
-    out >> bytes;
-    EXPECT_EQ(bytes, exported.ram_bytes);
-    MatrixXd result(report_size(model), shown.cols());
-    for (double& number : result.reshaped()) out >> number;
-    EXPECT_TRUE(out.good());
-    return result;
-  }
-
   /// In C as in the library, of which the first rows, the actions', may differ by so much, value
   /// and novelty by a share of their size, and the rest not at all.
   void expect_same(const Exported& controller, const MatrixXd& told, const ExportOptions& options,
@@ -202,7 +126,7 @@ class Guarded : public CFixture {
     SCOPED_TRACE(fmt::format("{}, told of {}", controller.title, told.size()));
     const MatrixXd shown = disturbed(controller.percepts);
     const MatrixXd expected = run_guarded(controller, shown, told, options);
-    const MatrixXd actual = run_c(controller, shown, told, options);
+    const MatrixXd actual = run_c(controller, options, told, shown);
     ASSERT_EQ(actual.size(), expected.size());
     const Index actions = controller.model.controller.actions.size();
     EXPECT_LT((actual - expected).topRows(actions).cwiseAbs().maxCoeff(), moved);
@@ -283,7 +207,7 @@ TEST_F(Guarded, InFloatNothingElseIsHeld) {
     const MatrixXd shown = disturbed(controller.percepts);
     const MatrixXd told = told_of(controller.percepts, true);
     const MatrixXd expected = run_guarded(controller, shown, told, options);
-    const MatrixXd actual = run_c(controller, shown, told, options);
+    const MatrixXd actual = run_c(controller, options, told, shown);
     ASSERT_EQ(actual.size(), expected.size());
     const Index actions = controller.model.controller.actions.size();
     const auto novelty = expected.row(actions + 1).array();
@@ -300,47 +224,42 @@ TEST_F(Guarded, CountsStopWhereTheyWouldStartAgain) {
            {.guarded = true,
             .guard = {.novelty_limit = 1e-6, .calm_steps = 4'294'967'295},
             .fallback = Fallback::hold});
-  write_file(directory_ / "main.c",
-             "#include \"controller.h\"\n#include <math.h>\n"
-             "int main(void) {\n"
-             "  controller_state s;\n"
-             "  controller_reset(&s);\n"
-             "  if (controller_held(&s) || controller_fell_back(&s)) return 1;\n"
-             "  controller_step(&s, NAN, 0);\n"
-             "  if (s.missing[0] != 1 || s.fallback_steps != 1 || s.take_overs != 1) return 2;\n"
-             "  s.missing[0] = s.beyond[0] = s.run[0] = s.fallback_steps = UINT32_MAX;\n"
-             "  controller_step(&s, NAN, 0);\n"
-             "  controller_step(&s, 1e300, 0);\n"
-             "  s.run[0] = UINT32_MAX;\n"
-             "  controller_step(&s, 1e300, 0);\n"
-             "  if (s.missing[0] != UINT32_MAX || s.beyond[0] != UINT32_MAX) return 3;\n"
-             "  if (s.run[0] != UINT32_MAX || s.fallback_steps != UINT32_MAX) return 4;\n"
-             "  if (s.take_overs != 1 || s.stuck[0] != 1 || !controller_held(&s)) return 5;\n"
-             "  controller_begin_episode(&s);\n"  // counts go on, and whoever acts does
-             "  if (s.missing[0] != UINT32_MAX || !controller_fell_back(&s)) return 6;\n"
-             "  if (s.run[0] != 0 || s.acted) return 7;\n"
-             "  controller_reset(&s);\n"
-             "  return s.missing[0] || s.take_overs || controller_fell_back(&s) ? 8 : 0;\n}\n");
-  EXPECT_TRUE(
-      run("gcc -std=c99 controller.c main.c -o main -lm && ./main || (echo $? >&2; exit 1)"));
+  run_main(
+      "#include \"controller.h\"\n#include <math.h>\n"
+      "int main(void) {\n"
+      "  controller_state s; double a;\n"
+      "  controller_reset(&s);\n"
+      "  if (controller_held(&s) || controller_fell_back(&s)) return 1;\n"
+      "  controller_step(&s, NAN, 0, &a);\n"
+      "  if (s.missing[0] != 1 || s.fallback_steps != 1 || s.take_overs != 1) return 2;\n"
+      "  s.missing[0] = s.beyond[0] = s.run[0] = s.fallback_steps = UINT32_MAX;\n"
+      "  controller_step(&s, NAN, 0, &a);\n"
+      "  controller_step(&s, 1e300, 0, &a);\n"
+      "  s.run[0] = UINT32_MAX;\n"
+      "  controller_step(&s, 1e300, 0, &a);\n"
+      "  if (s.missing[0] != UINT32_MAX || s.beyond[0] != UINT32_MAX) return 3;\n"
+      "  if (s.run[0] != UINT32_MAX || s.fallback_steps != UINT32_MAX) return 4;\n"
+      "  if (s.take_overs != 1 || s.stuck[0] != 1 || !controller_held(&s)) return 5;\n"
+      "  controller_begin_episode(&s);\n"  // counts go on, and whoever acts does
+      "  if (s.missing[0] != UINT32_MAX || !controller_fell_back(&s)) return 6;\n"
+      "  if (s.run[0] != 0 || s.acted) return 7;\n"
+      "  controller_reset(&s);\n"
+      "  return s.missing[0] || s.take_overs || controller_fell_back(&s) ? 8 : 0;\n}\n");
 }
 
-TEST(ExportedGuard, WithoutItNothingIsThere) {
+TEST(ExportedGuard, WithoutItItTakesNothing) {
   const Model& model = networks()[0].model;
   const ExportedC bare = export_c(model);
   EXPECT_EQ(bare.source, export_c(model, {.guard = {.margin = 3.0}}).source);
-  for (const char* part : {"stdint", "math.h", "novelty", "_held(", "begin_episode", "usual"}) {
-    EXPECT_EQ(bare.source.find(part), std::string::npos) << part;
-  }
+  EXPECT_NE(bare.header.find("#define controller_GUARDED 0"), std::string::npos);
   const ExportedC guarded = export_c(model, {.guarded = true});
   const Index n = model.fitted_size();
   EXPECT_EQ(guarded.flash_bytes, bare.flash_bytes + 8 * (2 * n + 3) + 4);
-  EXPECT_EQ(guarded.ram_bytes, bare.ram_bytes + 8 * 3 + 4 * 5 - 4);  // which was there to align it
+  EXPECT_EQ(guarded.ram_bytes, bare.ram_bytes + 8 * 3 + 4 * 10);
   EXPECT_GE(guarded.multiply_adds, bare.multiply_adds + 4 * n);
   // Before there was a number the mean is read.
-  EXPECT_NE(
-      guarded.source.find(fmt::format("controller_mean[1] = {{\n    {}}}", model.ranges.mean[0])),
-      std::string::npos);
+  EXPECT_NE(guarded.source.find(fmt::format("input_mean[1] = {{\n    {}}}", model.ranges.mean[0])),
+            std::string::npos);
 }
 
 TEST(ExportedGuard, TheHeaderSaysTheLimitsItWasLearntIn) {
@@ -390,8 +309,8 @@ TEST(ExportedGuard, RefusesWhatCannotBe) {
                "what is usual", "learn it again");
   // Then it holds, and says nothing of novelty.
   const ExportedC unknowing = export_c(model, {.guarded = true});
-  EXPECT_EQ(unknowing.header.find("novelty"), std::string::npos);
-  EXPECT_NE(unknowing.header.find("controller_held"), std::string::npos);
+  EXPECT_NE(unknowing.header.find("#define controller_GUARDED 1"), std::string::npos);
+  EXPECT_NE(unknowing.header.find("#define controller_NOVELTY 0"), std::string::npos);
 }
 
 }  // namespace
