@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include <waggle_paper/presets.h>
 
@@ -82,8 +83,9 @@ LearnOptions paper_preset(const std::string& name) {
   if (name == "iterated") return iterated();
   if (name == "iterated-noisy") return iterated_noisy();
   if (name == "predictive" || name == "direct") return by_name(name);
-  throw Error(missing_name("preset", name,
-                           {"paper", "iterated", "iterated-noisy", "predictive", "direct"}));
+  const std::vector<std::string> names = {"paper", "iterated", "iterated-noisy", "predictive",
+                                          "direct"};
+  throw Error(missing_name("preset", name, names));
 }
 
 }  // namespace waggle::presets

@@ -242,7 +242,7 @@ def test_ctrl_c_ends_a_long_call_soon():
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from conftest import Counter; import waggle\n"
         "c = Counter(length=10**9); print('go', flush=True)\n"
-        "waggle.learn(c, steps=int(sys.argv[2]), seed=0, units=400, preset='paper', sweeps=50)\n"
+        "waggle.learn(c, steps=int(sys.argv[2]), seed=0, units=400, preset='direct', members=1, sweeps=50)\n"
     )
     for steps, wait in (("100000000", 0.5), ("60000", 3.0)):
         process = subprocess.Popen(
@@ -280,8 +280,8 @@ def test_progress_is_told():
             "-c",
             "import waggle, numpy as np\n"
             "rows = {'reward': np.sin(np.arange(99.)), 'action': np.cos(np.arange(99.))}\n"
-            "waggle.learn_log(rows, preset='paper', units=5)\n"
-            "waggle.learn_log(rows, preset='paper', units=5, progress=True)\n",
+            "waggle.learn_log(rows, preset='direct', units=5)\n"
+            "waggle.learn_log(rows, preset='direct', units=5, progress=True)\n",
         ],
         capture_output=True,
         text=True,

@@ -47,7 +47,7 @@ def test_what_is_missing_is_named():
     assert "pip install gymnasium" in result.stderr
     result = run(
         block + "waggle.learn_log({'reward': [1., 2.] * 99, 'action': [0., 1., 2.] * 66},"
-        " progress=True, preset='paper', units=5)"
+        " progress=True, preset='direct', units=5)"
     )
     assert "waggle._core.Error: progress=True needs tqdm: pip install tqdm" in result.stderr
     result = run(block + "waggle.Experience.to_pandas(None)")
@@ -171,10 +171,10 @@ def test_nothing_leaks():
     code = (
         "import waggle, numpy as np\n"
         "rows = {'reward': np.sin(np.arange(99.)), 'action': np.cos(np.arange(99.))}\n"
-        "c = waggle.learn_log(rows, preset='paper', units=5)\n"
+        "c = waggle.learn_log(rows, preset='direct', units=5)\n"
         "a, s = c.predict(np.zeros(0), reward=0.0)\n"
         "f = waggle.Reservoir(units=5).run(np.zeros((9, 1)))\n"
-        "m = waggle.learn_log(rows, preset='paper', units=2,"
+        "m = waggle.learn_log(rows, preset='direct', units=2,"
         " reservoir=lambda x, z: np.tanh(z[:2] + 0.1 * x), standardise=False)\n"
         "try: waggle.load('/nonexistent')\n"
         "except Exception as e: kept = e\n"
