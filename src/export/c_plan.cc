@@ -35,7 +35,7 @@ void require_guard(const CPlan& plan) {
           "hold");
   if (plan.fallback() == Fallback::none) return;
   require(plan.novel(),
-          "fallback: the model does not say what is usual, so nothing says when to fall back; "
+          "fallback: the model has no baseline, so nothing says when to fall back; "
           "learn it again, with confidence");
   const std::string fault = fault_in(plan.fallback(), plan.model.environment.actions);
   require(fault.empty(), "fallback = zero: {}; say hold", fault);

@@ -306,7 +306,7 @@ TEST(ExportedGuard, RefusesWhatCannotBe) {
   expect_error([&] { export_c(model, zero); }, "0 is outside the bounds");
   model.baseline.reset();
   expect_error([&] { export_c(model, {.guarded = true, .fallback = Fallback::hold}); },
-               "what is usual", "learn it again");
+               "has no baseline", "learn it again");
   // Then it holds, and says nothing of novelty.
   const ExportedC unknowing = export_c(model, {.guarded = true});
   EXPECT_NE(unknowing.header.find("#define controller_GUARDED 1"), std::string::npos);
