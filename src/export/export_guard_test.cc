@@ -242,7 +242,7 @@ TEST_F(Guarded, CountsStopWhereTheyWouldStartAgain) {
       "  if (s.take_overs != 1 || s.stuck[0] != 1 || !controller_held(&s)) return 5;\n"
       "  controller_begin_episode(&s);\n"  // counts go on, and whoever acts does
       "  if (s.missing[0] != UINT32_MAX || !controller_fell_back(&s)) return 6;\n"
-      "  if (s.run[0] != 0 || s.acted) return 7;\n"
+      "  if (s.run[0] != 0 || s.begun) return 7;\n"
       "  controller_reset(&s);\n"
       "  return s.missing[0] || s.take_overs || controller_fell_back(&s) ? 8 : 0;\n}\n");
 }
