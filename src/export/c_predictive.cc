@@ -47,20 +47,15 @@ std::string add_head(const PredictiveHead& head, std::size_t number, Index at,
       add("value", rows_of(head.value)),
       add("weights", weights.head(weights.size() - head.products())),
       add("squares", head.form(weights.tail(head.products())).reshaped())};
-  const Index sizes[] = {head.first.rows(),
-                         layered ? head.layer.size() : 0,
-                         head.size(),
-                         head.dynamics.size(),
-                         head.value.size(),
-                         head.squared,
-                         at,
-                         head.after()};
+  const Index layer = layered ? head.layer.size() : 0, first = head.first.rows();
+  const Index sizes[] = {first,        layer, head.size(), head.dynamics.size(), head.value.size(),
+                         head.squared, at,    head.after()};
   return fmt::format("{{{}, {}}}", fmt::join(sizes, ", "), fmt::join(arrays, ", "));
 }
 
 /// What the value has beside features: a constant, slopes along the action, and the reward model.
 /// The bends of a choice's channel take two values, which are part of the constant and the slope.
-/// Returns how many bends there are along a number of the action.
+/// Returns the multiply-adds of its step.
 Index add_straight(const CPlan& plan, Index bent, CTables& tables) {
   const std::vector<PredictiveHead>& heads = plan.predictive->heads();
   const VectorXd& weights = plan.model.controller.weights;
@@ -96,7 +91,7 @@ Index add_straight(const CPlan& plan, Index bent, CTables& tables) {
   tables.add_array("knots", VectorXd(knots.transpose().reshaped()));
   tables.add_array("bends", VectorXd(bends.transpose().reshaped()));
   tables.add_array("straight", straight);
-  return rewards.size() > 0 ? rewards.size() : 0;
+  return rewards.size();
 }
 
 /// Where things are in the memory, as in history.h.
