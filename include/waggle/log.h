@@ -170,10 +170,6 @@ class Log final : public TrajectorySource {
  public:
   /// Paths or patterns (*, ?, [ ]), whose files follow in alphabetical order.
   explicit Log(const std::vector<std::string>& files, const LogOptions& options = {});
-  /// The same; but if they are joined, a file goes on where the one before ended, and starts an
-  /// episode only where something in it says so.
-  enum class Files : std::uint8_t { apart, joined };
-  Log(const std::vector<std::string>& files, const LogOptions& options, Files together);
   explicit Log(const std::string& file, const LogOptions& options = {});
   /// A table in memory; `name` stands for it in messages. A number that is NaN is a missing one.
   /// Throws as for files, and if the columns differ in length.
@@ -188,8 +184,6 @@ class Log final : public TrajectorySource {
   const std::vector<std::string>& choice_labels() const;
   const std::vector<std::filesystem::path>& files() const;
   Eigen::Index rows() const;
-  /// Of each of the files.
-  const std::vector<Eigen::Index>& rows_by_file() const;
   Eigen::Index episodes() const;
   /// What a person should know of how the log was read and what is odd about it: separators and
   /// columns that were found out; observations that never change, are the same as another, or the

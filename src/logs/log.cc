@@ -67,12 +67,8 @@ class Log::Reader {
  public:
   using Open = std::function<std::unique_ptr<Table>(const std::filesystem::path&)>;
 
-  Reader(std::vector<std::filesystem::path> files, Open open_table, const LogOptions& options,
-         Files together = Files::apart)
-      : options_(options),
-        together_(together),
-        files_(std::move(files)),
-        open_table_(std::move(open_table)) {
+  Reader(std::vector<std::filesystem::path> files, Open open_table, const LogOptions& options)
+      : options_(options), files_(std::move(files)), open_table_(std::move(open_table)) {
     options.validate();
     table_path_ = files_[0];
     table_ = open_table_(table_path_);
@@ -158,7 +154,6 @@ class Log::Reader {
   /// The first pass: counts, checks every cell, finds the actions' bounds or choices.
   void survey() {
     start(Pass::survey);
-    rows_by_file_.assign(files_.size(), 0);
     LogHabits habits(names_);
     double first_reward = 0.0;
     bool varies = false, terminates = false;
@@ -168,7 +163,6 @@ class Log::Reader {
       terminates = terminates || ahead_.end == EpisodeEnd::terminated;
       if (ahead_.begins) ++episodes_;
       ++rows_;
-      ++rows_by_file_[file_];
       if (!ahead_.added) habits.add(surveyed_);
     }
     const std::string path = files_[0].string();
@@ -264,8 +258,7 @@ class Log::Reader {
 
   /// Whether the row begins or ends an episode.
   void read_ends(const Table& table) {
-    const bool first = rows_in_file_++ == 0;
-    ahead_.starts = first && (file_ == 0 || together_ == Files::apart);
+    ahead_.starts = rows_in_file_++ == 0;
     ahead_.added = false;
     const bool terminated = columns_.terminated && table.flag(*columns_.terminated);
     const bool truncated = columns_.truncated && table.flag(*columns_.truncated);
@@ -326,7 +319,6 @@ class Log::Reader {
 
   EnvironmentSpec spec_;
   LogOptions options_;
-  Files together_;
   std::vector<std::filesystem::path> files_;
   Open open_table_;
   LogNames names_;
@@ -334,7 +326,6 @@ class Log::Reader {
   std::optional<LogObservations> observations_;
   std::vector<std::string> notes_;
   Index rows_ = 0;
-  std::vector<Index> rows_by_file_;
   struct SurveyedFile {
     Index lines = 0;  // a row added for a last reward is none
     std::uintmax_t bytes = 0;
@@ -365,8 +356,6 @@ class Log::Reader {
 
 Log::Log(const std::vector<std::string>& files, const LogOptions& options)
     : reader_(std::make_unique<Reader>(find_files(files), file_opener(), options)) {}
-Log::Log(const std::vector<std::string>& files, const LogOptions& options, Files together)
-    : reader_(std::make_unique<Reader>(find_files(files), file_opener(), options, together)) {}
 Log::Log(std::vector<LogColumn> columns, const std::string& name, const LogOptions& options)
     : reader_(std::make_unique<Reader>(
           std::vector<std::filesystem::path>{name},
@@ -383,7 +372,6 @@ const EnvironmentSpec& Log::spec() const { return reader_->spec_; }
 const std::vector<std::string>& Log::choice_labels() const { return reader_->actions_->labels(); }
 const std::vector<std::filesystem::path>& Log::files() const { return reader_->files_; }
 Index Log::rows() const { return reader_->rows_; }
-const std::vector<Index>& Log::rows_by_file() const { return reader_->rows_by_file_; }
 Index Log::episodes() const { return reader_->episodes_; }
 const std::vector<std::string>& Log::notes() const { return reader_->notes_; }
 
