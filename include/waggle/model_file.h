@@ -9,16 +9,14 @@
 
 namespace waggle {
 
-/// The version of the file format that is written, and the newest that is read. Version 1, of
-/// waggle 0.1, is read too.
-inline constexpr int kModelFormatVersion = 2;
+/// The version of the file format that is written and read.
+inline constexpr int kModelFormatVersion = 3;
 
 /// Writes the model as a safetensors file, whole or not at all. Throws Error if it is not valid or
-/// its reservoir neither an echo state network nor a predictive one, std::runtime_error if it
-/// cannot be written.
+/// of a kind that there are no files of, std::runtime_error if it cannot be written.
 void save_model(const std::filesystem::path& path, const Model& model);
 /// Reads one. Nothing in the file is trusted: throws Error, naming the file and the part, if it is
-/// no model, damaged, inconsistent, or of a newer format.
+/// no model, damaged, inconsistent, or of another format.
 Model load_model(const std::filesystem::path& path);
 
 /// The same from and to bytes; `name` is for messages.

@@ -26,8 +26,6 @@ class Tensors {
 
   bool has(const std::string& name) const { return tensors_.contains(name); }
 
-  /// One that older files have and nobody needs any more.
-  void skip(const std::string& name) { taken_.insert(name); }
 
   Eigen::VectorXd vector(const std::string& name) { return vector(name, extent(name, 0, 1)); }
   Eigen::VectorXd vector(const std::string& name, Eigen::Index size, bool finite = true);

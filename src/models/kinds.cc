@@ -44,11 +44,8 @@ void write_kind(const ReservoirSystem& reservoir, Safetensors& file) {
 std::shared_ptr<const ReservoirSystem> read_kind(const Safetensors& file, const InputLayout& layout,
                                                  Tensors& tensors) {
   const auto said = file.metadata.find("kind");
-  // Older files do not say it: there were two.
-  const std::string name(said != file.metadata.end() ? std::string_view(said->second)
-                         : file.metadata.contains(std::string(PredictiveNetwork::kKind))
-                             ? PredictiveNetwork::kKind
-                             : EchoStateNetwork::kKind);
+  require(said != file.metadata.end(), "metadata 'kind' is missing");
+  const std::string& name = said->second;
   for (const Kind& kind : kKinds) {
     if (kind.name == name) return kind.read(file, layout, tensors);
   }

@@ -96,7 +96,7 @@ PredictionQuality quality_of(const model_file::Predictions& read) {
   quality.reward_model = read.reward_model;
   for (const model_file::Horizon& horizon : read.horizons) {
     require(horizon.explained.size() == read.names.size(),
-            "predictive.predictions: {} numbers for {} names, {} steps ahead",
+            "predictions: {} numbers for {} names, {} steps ahead",
             horizon.explained.size(), read.names.size(), horizon.steps);
     quality.horizons.push_back(horizon.steps);
   }
@@ -151,20 +151,29 @@ Number whole_number(const std::string& key, const std::string& text) {
   return number;
 }
 
-/// The version.
-int require_format(const Safetensors& content, const char* kind = kFormat) {
+/// What a model of an older format was learnt from, as far as it says.
+std::string sources_of(const Safetensors& content) {
+  const auto text = content.metadata.find("provenance");
+  if (text == content.metadata.end()) return {};
+  std::string list;
+  for (const std::string& source : from_json<Provenance>(text->second, "provenance").sources) {
+    list += (list.empty() ? " from " : ", ") + in_quotes(source);
+  }
+  return list;
+}
+
+void require_format(const Safetensors& content, const char* kind = kFormat) {
   const auto format = content.metadata.find("format");
   require(format != content.metadata.end() && format->second == kind,
           "is a safetensors file, but not a {}", kind);
   const int version = whole_number<int>("format_version", find_metadata(content, "format_version"));
-  require(version >= 1, "format version {}: must be at least 1", version);
+  if (version == kModelFormatVersion) return;
   const auto writer = content.metadata.find("waggle_version");
-  require(version <= kModelFormatVersion,
-          "format version {}, written by waggle {}: this is waggle {}, which reads up to version "
-          "{}; please update it",
-          version, writer == content.metadata.end() ? "?" : printable(writer->second),
-          WAGGLE_VERSION, kModelFormatVersion);
-  return version;
+  throw Error(fmt::format(
+      "format version {}, written by waggle {}: this is waggle {}, which reads version {}; {}",
+      version, writer == content.metadata.end() ? "?" : printable(writer->second), WAGGLE_VERSION,
+      kModelFormatVersion,
+      version > kModelFormatVersion ? "please update it" : "learn it again" + sources_of(content)));
 }
 
 /// The options of a learner that acts are those of the fit and those of collecting, in one table.
@@ -174,57 +183,13 @@ std::string learning_text(const Model& model) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Takes options out that older versions wrote and that no longer are.
-void forget_options(nlohmann::json& json) {
-  if (!json.is_object()) return;
-  for (const auto& [table, name] : {std::pair{"reservoir", "distribution"},
-                                    {"value", "trace"},
-                                    {"value", "average_members"},
-                                    {"value", "solver"}}) {
-    const auto found = json.find(table);
-    if (found != json.end() && found->is_object()) found->erase(name);
-  }
-  json.erase("solver");  // of supervised learning
-}
-
-void read_learning(const std::string& text, int version, Model& model) {
-  nlohmann::json json = parse_json(text, "options");
-  const bool collected = json.contains("rounds");
-  // In version 1 the number of members stood among the options of the reservoir, and rewards were
-  // never centred.
-  if (const auto found = json.find("reservoir"); version == 1 && found != json.end()) {
-    if (found->is_object() && found->contains("members")) {
-      json["members"] = (*found)["members"];
-      found->erase("members");
-    }
-    json["centre_rewards"] = false;
-  }
-  // There, whether λ was chosen stood beside a λ that was then not used.
-  if (const auto found = json.find("value"); version == 1 && found != json.end()) {
-    if (found->is_object() && found->contains("choose_ridge")) {
-      if ((*found)["choose_ridge"] == true) (*found)["ridge"] = nullptr;
-      found->erase("choose_ridge");
-    }
-  }
-  // Older files have `held` here, which means nothing.
-  if (const auto found = json.find("final_exploration"); found != json.end()) {
-    if (found->is_object()) found->erase("held");
-  }
-  forget_options(json);
-  // What such files do needs what is no longer there; those that ask for none are like others.
-  if (const auto found = json.find("pessimism"); found != json.end()) {
-    require(*found == 0, "pessimism = {}: this version does not act with it; learn again without",
-            found->dump());
-    json.erase(found);
-  }
-  for (const char* gone : {"optimism", "choose"}) {  // of how the model was made
-    if (json.is_object()) json.erase(gone);
-  }
+void read_learning(const std::string& text, Model& model) {
+  const nlohmann::json json = parse_json(text, "options");
   const auto options = from_json_object<LearnOptions>(json, "options");
   model.options = options.fit;
   model.controller.greedy = options.fit.greedy;
   model.controller.limits = options.fit.limits;
-  if (collected) model.collected = options.collect;
+  if (json.contains("rounds")) model.collected = options.collect;
 }
 
 /// What it controls, and the actions it may choose from.
@@ -242,7 +207,7 @@ void read_environment(const Safetensors& content, Tensors& tensors, Model& model
 void read_reservoir(const Safetensors& content, Tensors& tensors, Model& model) {
   model.controller.reservoir = read_kind(content, model.controller.layout, tensors);
   if (model.controller.reservoir->kind() != PredictiveNetwork::kKind) {
-    model.options.predictive.reset();  // older files do not know of it
+    model.options.predictive.reset();
   }
   const auto predictions = content.metadata.find("predictions");
   if (predictions != content.metadata.end()) {
@@ -274,25 +239,22 @@ void read_readout(const Safetensors& content, Tensors& tensors, Model& model) {
 }
 
 void read_baseline(const Safetensors& content, Tensors& tensors, Model& model) {
-  const auto usual = content.metadata.find("usual");
-  if (usual == content.metadata.end()) return;
-  const auto read = from_json<model_file::Baseline>(usual->second, "usual");
+  const auto baseline = content.metadata.find("baseline");
+  if (baseline == content.metadata.end()) return;
+  const auto read = from_json<model_file::Baseline>(baseline->second, "baseline");
   model.baseline.emplace();
-  model.baseline->mean = tensors.vector("usual.mean");
-  model.baseline->weights = tensors.vector("usual.weights");
+  model.baseline->mean = tensors.vector("baseline.mean");
+  model.baseline->weights = tensors.vector("baseline.weights");
   model.baseline->bellman_error = read.bellman_error;
-  model.baseline->longest_runs = tensors.vector("usual.longest_runs");
-  for (const char* part : {"", "_mean", "_error"}) {  // older files had forecasts
-    tensors.skip(fmt::format("usual.forecast{}", part));
-  }
+  model.baseline->longest_runs = tensors.vector("baseline.longest_runs");
 }
 
 Model from_content(const Safetensors& content) {
-  const int version = require_format(content);
+  require_format(content);
   Tensors tensors(content.tensors);
   Model model;
   read_environment(content, tensors, model);
-  read_learning(find_metadata(content, "options"), version, model);
+  read_learning(find_metadata(content, "options"), model);
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   read_reservoir(content, tensors, model);
@@ -312,9 +274,7 @@ Supervised readout_from(const Safetensors& content) {
   require_format(content, kSupervisedFormat);
   Tensors tensors(content.tensors);
   Supervised model;
-  nlohmann::json options = parse_json(find_metadata(content, "options"), "options");
-  forget_options(options);
-  model.options = from_json_object<SupervisedOptions>(options, "options");
+  model.options = from_json<SupervisedOptions>(find_metadata(content, "options"), "options");
   model.options.reservoir.seed =
       whole_number<std::uint64_t>("seed", find_metadata(content, "seed"));
   model.reservoir = read_kind(content, {}, tensors);
@@ -388,10 +348,10 @@ std::string serialise(const Model& model) {
     tensors["readout.deviation_factor"] = matrix_tensor(model.deviation_factor);
   }
   if (model.baseline) {
-    content.metadata["usual"] = json_text(model_file::Baseline{model.baseline->bellman_error});
-    tensors["usual.mean"] = vector_tensor(model.baseline->mean);
-    tensors["usual.weights"] = vector_tensor(model.baseline->weights);
-    tensors["usual.longest_runs"] = vector_tensor(model.baseline->longest_runs);
+    content.metadata["baseline"] = json_text(model_file::Baseline{model.baseline->bellman_error});
+    tensors["baseline.mean"] = vector_tensor(model.baseline->mean);
+    tensors["baseline.weights"] = vector_tensor(model.baseline->weights);
+    tensors["baseline.longest_runs"] = vector_tensor(model.baseline->longest_runs);
   }
   tensors["state"] = vector_tensor(model.state);
   tensors["ranges.minimum"] = vector_tensor(model.ranges.minimum);

@@ -148,9 +148,7 @@ std::shared_ptr<const ReservoirSystem> read_predictive(const Safetensors& file,
   const std::string kind(PredictiveNetwork::kKind);
   const auto text = file.metadata.find(kind);
   require(text != file.metadata.end(), "metadata '{}' is missing", kind);
-  nlohmann::json json = parse_json(text->second, kind);
-  if (json.is_object()) json.erase("predictions");  // stood here in older files
-  const auto metadata = from_json_object<model_file::Predictive>(json, kind);
+  const auto metadata = from_json<model_file::Predictive>(text->second, kind);
   // As far as options go, so that no size overflows.
   PredictiveOptions lengths;
   lengths.frames = metadata.frames;

@@ -138,11 +138,11 @@ class BrokenPredictiveModel : public testing::Test {
     const std::string bytes = serialise(content);
     expect_error([&] { parse_model(bytes, "bad.model"); }, "bad.model: ", message);
   }
-  void expect_bad_text(const std::string& from, const std::string& to,
-                       const std::string& message) const {
+  void expect_bad_text(const std::string& from, const std::string& to, const std::string& message,
+                       const char* where = "predictive") const {
     expect_refused(
         [&](Safetensors& c) {
-          std::string& text = c.metadata.at("predictive");
+          std::string& text = c.metadata.at(where);
           ASSERT_NE(text.find(from), std::string::npos) << from << " not in " << text;
           text.replace(text.find(from), from.size(), to);
         },
@@ -207,7 +207,7 @@ TEST_F(BrokenPredictiveModel, NamesTheTensor) {
         c.tensors["predictive.2.first"] = {Dtype::u8, {1}, "x"};
       },
       "\"predictive.2.first\": does not belong");
-  expect_refused([](Safetensors& c) { c.metadata.erase("predictive"); }, "does not belong");
+  expect_refused([](Safetensors& c) { c.metadata.erase("predictive"); }, "'predictive' is missing");
   expect_refused(
       [](Safetensors& c) {
         c.tensors["predictive.0.first"] = {Dtype::f64, {0, 9}, ""};
@@ -239,10 +239,11 @@ TEST_F(BrokenPredictiveModel, NamesTheField) {
   expect_bad_text("\"frames\":2", "\"frames\":3", "\"predictive.0.first\": F64 of shape");
   expect_bad_text("\"seen\":3", "\"seen\":4611686018427387904", "predictive.seen = 46");
   expect_bad_text("\"seen\":3", "\"seen\":2.5", "must be a whole number");
-  expect_bad_text("\"steps\":1,", "\"steps\":0,", "predictions: 0 steps ahead");
-  expect_bad_text("\"explained\":[", "\"explained\":[0.5,", "3 numbers for 2 names, 1 steps ahead");
-  expect_bad_text("\"explained\":[", "\"explained\":[null,", "must be a number");
-  expect_bad_text("\"names\":[", "\"names\":[\"more\",", "2 numbers for 3 names");
+  expect_bad_text("\"steps\":1,", "\"steps\":0,", "predictions: 0 steps ahead", "predictions");
+  expect_bad_text("\"explained\":[", "\"explained\":[0.5,", "3 numbers for 2 names, 1 steps ahead",
+                  "predictions");
+  expect_bad_text("\"explained\":[", "\"explained\":[null,", "must be a number", "predictions");
+  expect_bad_text("\"names\":[", "\"names\":[\"more\",", "2 numbers for 3 names", "predictions");
 }
 
 TEST_F(BrokenPredictiveModel, TheNetworkMustPassOnItsInputs) {
