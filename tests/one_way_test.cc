@@ -40,7 +40,7 @@ const std::vector<Room> kRooms = {
     {"files", {}},
     {"logs", {}},
     {"export", {"export"}},
-    {"options", {"describe"}},
+    {"options", {"describe", "describe_records"}},
     {"models", {}},
 };
 /// The reference is an independent judge: it sees what environments are, and nothing else.

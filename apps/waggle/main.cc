@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <waggle/error.h>
+#include <waggle/process.h>
 #include <waggle/version.h>
 
 #include "act_command.h"
@@ -26,7 +27,6 @@
 #include "forecast_command.h"
 #include "inspect_command.h"
 #include "learn_command.h"
-#include "linalg/dense.h"
 #include "manual_command.h"
 #include "option_flags.h"
 #include "play_command.h"
@@ -223,8 +223,7 @@ bool parse(CLI::App& app, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of writing
-  linalg::use_vectors();
-  linalg::leave_threads_to_caller();  // we have threads of our own; more below would only collide
+  prepare_process();
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named

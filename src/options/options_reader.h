@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
+#include <waggle/describe_records.h>
 #include <waggle/error.h>
 
 #include "core/text.h"
 #include "files/json.h"
-#include "options/describe_records.h"
 
 namespace waggle {
 
