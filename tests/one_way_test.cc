@@ -38,7 +38,7 @@ const std::vector<Room> kRooms = {
     {"guard", {}},
     {"logs", {}},
     {"export", {"export"}},
-    {"options", {"describe"}},
+    {"options", {"describe", "describe_records"}},
     {"models", {}},
 };
 std::size_t rank_of(const std::string& room) {

@@ -28,7 +28,7 @@
 #include "config.h"
 #include "expect_error.h"
 #include "files/options_json.h"
-#include "options/describe_records.h"
+#include <waggle/describe_records.h>
 #include "options/settle.h"
 
 namespace waggle {

@@ -5,10 +5,10 @@
 
 #include <toml++/toml.h>
 
+#include <waggle/describe_records.h>
+
 #include "files/options_json.h"
-#include "options/describe_records.h"
 #include "files/options_reader.h"
-#include "options/describe_records.h"
 
 namespace waggle::app {
 

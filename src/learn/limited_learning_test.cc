@@ -15,7 +15,7 @@
 #include "expect_error.h"
 #include "files/options_json.h"
 #include "files/safetensors.h"
-#include "options/describe_records.h"
+#include <waggle/describe_records.h>
 #include "plain_learner.h"
 #include "predictive_cases.h"
 

@@ -12,7 +12,7 @@
 #include "files/safetensors.h"
 #include "files/tensors.h"
 #include "models/kinds.h"
-#include "options/describe_records.h"
+#include <waggle/describe_records.h>
 
 namespace waggle {
 

@@ -16,7 +16,7 @@
 #include "files/options_json.h"
 #include "files/safetensors.h"
 #include "model_cases.h"
-#include "options/describe_records.h"
+#include <waggle/describe_records.h>
 #include "plain_learner.h"
 
 namespace waggle {

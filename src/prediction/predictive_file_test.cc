@@ -14,7 +14,7 @@
 #include "expect_error.h"
 #include "files/options_json.h"
 #include "files/safetensors.h"
-#include "options/describe_records.h"
+#include <waggle/describe_records.h>
 #include "predictive_cases.h"
 
 namespace waggle {
