@@ -2,7 +2,7 @@
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
 # the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
 # `dask`: those of clusters alone, workers that die or hang among them; with `bench`: the benchmarks;
-# with `docs`: the site; with `env`: makes the environment of the tests, and no more.
+# with `env`: makes the environment of the tests, and no more.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -44,8 +44,8 @@ fi
 pip=("$env/bin/pip" --disable-pip-version-check -q)
 
 if [ -z "$what" ]; then
-  "$env/bin/ruff" check -q python docs/site.py
-  "$env/bin/ruff" format -q --check python docs/site.py
+  "$env/bin/ruff" check -q python
+  "$env/bin/ruff" format -q --check python
 fi
 rm -rf "$work/dist" "$work/repaired"
 began=$SECONDS
@@ -67,9 +67,6 @@ fi
 if [ "$what" = dask ]; then
   WAGGLE_FAULTS=1 exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests \
     python/tests/test_distributed.py
-fi
-if [ "$what" = docs ]; then
-  exec "$env/bin/python" docs/site.py out/site
 fi
 if [ "$what" = bench ]; then
   exec "$env/bin/python" python/benchmarks/bench.py

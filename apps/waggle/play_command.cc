@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ struct PlayCommand {
     print(fmt::format("The playground is at {} until you press Ctrl-C.\n", address));
     pid_t opener = no_browser ? 0 : open_browser(address);
     while (!interrupted()) {
-      server.serve(std::chrono::milliseconds(100));
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
       if (opener > 0 && waitpid(opener, nullptr, WNOHANG) != 0) opener = 0;
     }
   }
