@@ -180,7 +180,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
 
 TEST_F(ForecastCli, HelpHasExamples) {
   for (const char* command : {"forecast", "diagnose", "series"}) {
-    const Outcome outcome = run(std::string(command) + " --help");
+    const Outcome outcome = run(std::string(command) + " --help-all");
     EXPECT_EQ(outcome.code, 0);
     EXPECT_NE(outcome.out.find("Example:\n  waggle"), std::string::npos) << outcome.out;
   }

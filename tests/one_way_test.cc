@@ -145,4 +145,34 @@ TEST(OneWay, WhoCameToControlSomethingDoesNotMeetTheStudyOfThePaper) {
   }
 }
 
+/// Files of the command that still include from inside the library.
+bool may_see_inside(const std::string& name) {
+  static const std::regex of_the_paper(
+      R"((\w+_experiment|experiment\w*|reproduce|compare|results|(control|learning)_figures|)"
+      R"(diagnose_command|series_command|repeat_command)\.(cc|h))");
+  static const std::set<std::string> left = {"plan_command.cc", "shard_commands.cc"};
+  return left.contains(name) || std::regex_match(name, of_the_paper);
+}
+
+TEST(OneWay, ProgramsIncludePublicHeadersAlone) {
+  std::size_t files = 0;
+  for (const char* folder : {"/apps", "/web"}) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(std::string(WAGGLE_SOURCE_DIR) + folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".cc" && extension != ".h") continue;
+      if (may_see_inside(entry.path().filename().string())) continue;
+      ++files;
+      std::ifstream stream(entry.path());
+      for (std::string line; std::getline(stream, line);) {
+        for (const Room& room : kRooms) {
+          EXPECT_FALSE(line.starts_with("#include \"" + room.name + "/"))
+              << entry.path() << ": " << line;
+        }
+      }
+    }
+  }
+  EXPECT_GT(files, 50u);
+}
+
 }  // namespace

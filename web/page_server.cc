@@ -34,9 +34,9 @@ PageServer::PageServer(std::string_view page, int port) : server_(std::make_uniq
     const int yes = 1;  // not to wait for what an earlier server left behind
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
-  port_ = port == 0                                ? server_->bind_to_any_port(kHere)
+  port_ = port == 0                            ? server_->bind_to_any_port(kHere)
           : server_->bind_to_port(kHere, port) ? port
-                                                   : -1;
+                                               : -1;
   if (port_ < 0) {
     throw Error(fmt::format(
         "port = {}: is in use or not allowed; take another, or 0 for any that is free", port));

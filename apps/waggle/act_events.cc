@@ -7,9 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
-#include "files/json.h"
-#include "logs/csv.h"
+#include <waggle/core/text.h>
+#include <waggle/files/json.h>
 
 namespace waggle::app {
 
@@ -99,11 +98,10 @@ void ActEvents::look_at_alarm() {
   if (now && !alarmed_) {
     const ErrorWatch& watch = policy_.watch();
     const ForecastWatch* forecasts = policy_.forecasts();
-    tell_(!watch.alarm()
-              ? fmt::format("step {}: alarm: {} is not what is foretold of it, as it was "
-                            "in the first {} steps: has the machine changed?",
-                            *policy_.alarm(), printable(name(*forecasts->channel())),
-                            watch.settled_errors())
+    tell_(!watch.alarm() ? fmt::format("step {}: alarm: {} is not what was forecast, as it was "
+                                       "in the first {} steps: has the machine changed?",
+                                       *policy_.alarm(), printable(name(*forecasts->channel())),
+                                       watch.settled_errors())
           : watch.alarm_is_change()
               ? fmt::format("step {}: alarm: Bellman errors are larger than in the first {} steps: "
                             "has the machine changed?",
@@ -134,7 +132,7 @@ void ActEvents::look_at_learning() {
       policy_.steps(), -learning.last_difference(), learning.last_interval(), learning.trust()));
 }
 
-std::string ActEvents::json() const {
+std::string ActEvents::text() const {
   std::string text;
   if (policy_.novelty()) {
     // JSON has no infinity, which a reservoir that runs away comes to.
@@ -159,28 +157,6 @@ std::string ActEvents::json() const {
   }
   if (policy_.alarm()) text += fmt::format(",\"alarm\":{}", *policy_.alarm());
   return text;
-}
-
-std::string ActEvents::csv_names() const {
-  return policy_.knows_novelty() ? ",novelty,notes" : ",notes";
-}
-
-std::string ActEvents::csv() const {
-  std::string notes;
-  const auto note = [&](const std::string& text) { notes += (notes.empty() ? "" : ";") + text; };
-  for (Index i = 0; i < policy_.inputs().channels(); ++i) {
-    if (held(i)) note("held:" + name(i));
-    if (policy_.inputs().now(InputFault::stuck, i)) note("stuck:" + name(i));
-  }
-  if (policy_.fell_back()) {
-    note("fallback");
-  } else if (policy_.acted_adapted()) {
-    note("adapted");
-  }
-  if (policy_.alarm()) note(fmt::format("alarm:{}", *policy_.alarm()));
-  const std::string novelty =
-      policy_.novelty() ? fmt::format(",{}", *policy_.novelty()) : std::string();
-  return novelty + "," + (notes.empty() ? "" : csv_cell(notes));
 }
 
 /// Of every channel that had it.

@@ -5,8 +5,8 @@
 
 #include <toml++/toml.h>
 
-#include "options/options_json.h"
-#include "options/options_reader.h"
+#include <waggle/options/json.h>
+#include <waggle/options/reader.h>
 
 namespace waggle::app {
 

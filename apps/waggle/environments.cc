@@ -4,9 +4,10 @@
 
 #include <fmt/ranges.h>
 
-#include "core/check.h"
-#include "core/text.h"
+#include <waggle/core/text.h>
+
 #include "repeat_command.h"
+#include "require.h"
 
 namespace waggle::app {
 

@@ -1,4 +1,4 @@
-#include "evaluate_command.h"
+#include "commands.h"
 
 #include <cmath>
 #include <filesystem>
@@ -12,15 +12,14 @@
 
 #include <fmt/format.h>
 
+#include <waggle/core/text.h>
 #include <waggle/evaluation.h>
+#include <waggle/files/atomic_file.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
-#include "core/check.h"
-#include "core/text.h"
 #include "environments.h"
-#include "files/atomic_file.h"
 #include "learning_figures.h"
 #include "log_evaluation_text.h"
 #include "log_flags.h"
@@ -28,6 +27,7 @@
 #include "option_flags.h"
 #include "progress.h"
 #include "repeat_command.h"
+#include "require.h"
 #include "results.h"
 #include "usage.h"
 

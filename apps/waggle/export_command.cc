@@ -1,4 +1,4 @@
-#include "export_command.h"
+#include "commands.h"
 
 #include <filesystem>
 #include <memory>
@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include <waggle/export.h>
+#include <waggle/files/atomic_file.h>
 #include <waggle/model_file.h>
 #include <waggle/names.h>
 
-#include "core/check.h"
-#include "files/atomic_file.h"
 #include "option_flags.h"
 #include "repeat_command.h"
+#include "require.h"
 
 namespace waggle::app {
 

@@ -1,4 +1,4 @@
-#include "learn_command.h"
+#include "commands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,29 +12,28 @@
 
 #include <fmt/format.h>
 
+#include <waggle/core/text.h>
 #include <waggle/evaluation.h>
+#include <waggle/files/atomic_file.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
+#include <waggle/logs/table.h>
 #include <waggle/model_file.h>
 #include <waggle/names.h>
+#include <waggle/options/reader.h>
+#include <waggle/options/results.h>
 #include <waggle/presets.h>
 #include <waggle/tuning.h>
 #include <waggle/version.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "data/read_ahead.h"
-#include "files/atomic_file.h"
 #include "fit_flags.h"
 #include "learning_figures.h"
 #include "log_columns_flags.h"
-#include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
-#include "options/given_names.h"
-#include "options/results_json.h"
 #include "progress.h"
 #include "repeat_command.h"
+#include "require.h"
 #include "results.h"
 #include "tuning_text.h"
 
@@ -161,10 +160,10 @@ Learnt learn_model(const std::vector<std::string>& logs, Log& log, const FitOpti
       if (now.model != nullptr) so_far.keep(*now.model);
       return show(now);
     };
-    ReadAhead rows(log);
+    const std::unique_ptr<TrajectorySource> rows = read_ahead(log);
     const LearnWith with{.progress = progress};
-    Learnt learnt = tuned ? learn_tuned(log.spec(), rows, *tuned, with)
-                          : learn_from_log(log.spec(), rows, options, with);
+    Learnt learnt = tuned ? learn_tuned(log.spec(), *rows, *tuned, with)
+                          : learn_from_log(log.spec(), *rows, options, with);
     learnt.provenance.sources = named(logs);
     return learnt;
   };
@@ -358,7 +357,7 @@ void add_learn(CLI::App& app) {
                    "every time), or off")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
-  command->add_option("-o,--out", options->out, "the model to write, as safetensors; required");
+  command->add_option("-o,--out", options->out, "the model to write, as safetensors (required)");
   command->add_option("--results", options->results,
                       "directory for results.json and the data of figures as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

@@ -11,32 +11,23 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <waggle/core/text.h>
 #include <waggle/error.h>
+#include <waggle/execution.h>
+#include <waggle/files/atomic_file.h>
 #include <waggle/version.h>
 
-#include "act_command.h"
+#include "commands.h"
 #include "compare.h"
-#include "core/parallel.h"
-#include "core/text.h"
 #include "diagnose_command.h"
-#include "evaluate_command.h"
 #include "experiment.h"
-#include "export_command.h"
-#include "files/atomic_file.h"
-#include "forecast_command.h"
-#include "inspect_command.h"
-#include "learn_command.h"
-#include "linalg/dense.h"
-#include "manual_command.h"
+#include "help.h"
 #include "option_flags.h"
-#include "play_command.h"
 #include "progress.h"
 #include "repeat_command.h"
-#include "report/report_command.h"
 #include "reproduce.h"
 #include "series_command.h"
 #include "shard_commands.h"
-#include "simulate_command.h"
 #include "usage.h"
 
 namespace waggle::app {
@@ -228,6 +219,7 @@ int run(int argc, char** argv) {
   linalg::leave_threads_to_caller();  // we have threads of our own; more below would only collide
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
+  set_help(app);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named
   app.footer(
       "Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.\n"
@@ -253,7 +245,6 @@ int run(int argc, char** argv) {
   add_diagnose(app);
   add_series(app);
   add_play(app);
-  add_manual(app);
   add_help(app);
   Threads threads;
   for (const char* command : {"learn", "evaluate", "forecast", "diagnose"}) {
@@ -265,7 +256,7 @@ int run(int argc, char** argv) {
     if (app.get_subcommands().empty()) throw Error("a subcommand is required (see waggle --help)");
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "waggle: {}\n", usage_fault(app, error, {argv + 1, argv + argc}));
+    fmt::print(stderr, "waggle: {}\n", usage_fault(app, error));
     return kBadInput;
   } catch (const Error& error) {
     fmt::print(stderr, "waggle: {}\n", error.what());

@@ -14,7 +14,6 @@
 #include <waggle/error.h>
 #include <waggle/series.h>
 
-#include "announced_size.h"
 #include "core/memory.h"
 #include "files/atomic_file.h"
 #include "option_flags.h"
@@ -64,15 +63,6 @@ void append_row(const Eigen::MatrixXd& series, Index row, std::string& text) {
   text += fmt::format("{}\n", fmt::join(series.col(row).begin(), series.col(row).end(), ","));
 }
 
-/// The bytes of a row, in the mean over the first ones.
-double bytes_of_row(const SeriesKind& kind, Index steps, std::uint64_t seed) {
-  constexpr Index kRows = 300;
-  const Eigen::MatrixXd sample = kind.make(std::min(steps, kRows), seed);
-  std::string text;
-  for (Index k = 0; k < sample.cols(); ++k) append_row(sample, k, text);
-  return static_cast<double>(text.size()) / static_cast<double>(sample.cols());
-}
-
 struct SeriesCommand {
   ConfigFile config;
   std::string name;
@@ -87,10 +77,7 @@ struct SeriesCommand {
     // What is made may be turned over once.
     require_memory(16.0 * static_cast<double>(steps) * static_cast<double>(kind.columns.size()),
                    fmt::format("--steps {}: {} of so many rows", steps, name));
-    if (!out.empty()) {
-      require_output(out, {config.path()});
-      announce_size(out, steps, bytes_of_row(kind, steps, seed));
-    }
+    if (!out.empty()) require_output(out, {config.path()});
     heed_interrupts();
     run_interruptibly([&] {
       const Eigen::MatrixXd series = kind.make(steps, seed);

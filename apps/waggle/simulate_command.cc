@@ -1,5 +1,3 @@
-#include "simulate_command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,21 +8,19 @@
 
 #include <fmt/format.h>
 
+#include <waggle/core/text.h>
+#include <waggle/files/atomic_file.h>
 #include <waggle/guard.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
-#include "announced_size.h"
-#include "core/check.h"
-#include "core/number_text.h"
-#include "core/text.h"
+#include "commands.h"
 #include "environments.h"
-#include "files/atomic_file.h"
-#include "learn/action_bounds.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "repeat_command.h"
+#include "require.h"
 #include "usage.h"
 
 namespace waggle::app {
@@ -91,34 +87,6 @@ std::string learning_text(const Policy& policy) {
       learning.trial().interval());
 }
 
-/// Some rows of an environment, to see how they look.
-Trajectory first_rows(const BuiltIn& built_in, std::uint64_t seed) {
-  constexpr Index kRows = 300;
-  UniformPolicy random(with_some_bounds(built_in.environment->spec().actions));
-  return Simulation(*built_in.environment, seed).run(random, {.steps = kRows}).trajectory;
-}
-
-/// How many bytes a row of the log has, in the mean over some rows.
-double row_bytes(const EnvironmentSpec& spec, const Trajectory& sample, bool episodes) {
-  constexpr double kEpisode = 8.0;  // its number, and whether it has ended
-  std::string text;
-  const auto add = [&](double number) {
-    append_number(number, text);
-    text += ',';
-  };
-  for (Index k = 0; k < sample.steps(); ++k) {
-    add(sample.rewards()[k]);
-    for (const double number : sample.observations().col(k)) add(number);
-    if (spec.choice_names.empty()) {
-      for (const double number : sample.actions().col(k)) add(number);
-    } else {
-      text += spec.choice_names[static_cast<std::size_t>(sample.actions()(0, k))] + ",";
-    }
-  }
-  return static_cast<double>(text.size()) / static_cast<double>(sample.steps()) +
-         (episodes ? kEpisode : 0.0);
-}
-
 /// The command that learns from such a log, for a controller of this environment.
 std::string learn_hint(const std::filesystem::path& log, const std::string& environment,
                        const EnvironmentSpec& spec, double discount, const ActuatorLimits& limits) {
@@ -164,11 +132,6 @@ toml::table SimulateCommand::environment_options(Exploration& exploration, Actua
   require(learn || learn_options.empty(), "how to learn is for --learn");
   require(!learn || !kNamedPolicies.contains(policy), "--learn: name a model with --policy");
   toml::table explore = taken(given, "exploration");
-  if (const toml::node* noise = given.get("noise"); noise && !has_option(environment, "noise")) {
-    require(explore.insert("noise", *noise).second,
-            "--noise and --exploration-noise are the same for {}: give one of them", environment);
-    given.erase("noise");
-  }
   if (episode_steps && has_option(environment, "episode_steps")) {
     given.insert_or_assign("episode_steps", *episode_steps);
     episode_steps.reset();
@@ -212,8 +175,6 @@ void SimulateCommand::run() {
 
   Simulation simulation(*built_in.environment, seed, episode_steps.value_or(0));
   const bool episodes = built_in.episodic || episode_steps.value_or(0) > 0;
-  const Trajectory sample = first_rows(make_built_in(environment, given), seed);
-  announce_size(out, steps, row_bytes(simulation.spec(), sample, episodes));
   LogWriter writer(out, simulation.spec(), episodes);
   heed_interrupts();
   Index done = 0;
@@ -282,9 +243,7 @@ void add_simulate(CLI::App& app) {
   add_environment_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(
-      "--noise and --episode-steps are the environment's own options where it has them. Where it\n"
-      "has not, --noise is --exploration-noise, and a new episode starts by --episode-steps "
-      "alone.\n"
+      "--episode-steps is the environment's own option where it has one.\n"
       "Row k holds the reward and observation seen at step k and the action then chosen.\n"
       "Ctrl-C saves the rows so far (exit code 130).\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"

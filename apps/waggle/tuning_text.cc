@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "core/check.h"
-#include "core/number_text.h"
-#include "core/text.h"
+#include <waggle/core/text.h>
+
 #include "model_text.h"
+#include "require.h"
 
 namespace waggle::app {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -76,6 +77,14 @@ class TrajectorySource {
   /// them begin no episode. Not known: it is so if no row ends an episode.
   virtual std::optional<bool> cut_out() const { return std::nullopt; }
 };
+
+/// A source that reads the next chunk while the one before it is worked on, if there is a thread
+/// for that. What it reads must outlive it and is read by nobody else meanwhile; an error in a
+/// chunk is thrown when that is asked for.
+std::unique_ptr<TrajectorySource> read_ahead(TrajectorySource& source);
+
+/// The first rows of a source, so many at most; none if it is empty.
+Trajectory first_rows(TrajectorySource& source, Eigen::Index most);
 
 /// A trajectory in memory as a source. It must outlive this.
 class TrajectoryChunks final : public TrajectorySource {

@@ -1,8 +1,9 @@
-#include "data/read_ahead.h"
-
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include <waggle/execution.h>
+#include <waggle/trajectory.h>
 
 namespace waggle {
 namespace {
@@ -43,7 +44,8 @@ TEST(ReadAhead, HandsOverTheSameRowsAsOftenAsWanted) {
   for (const int threads : {1, 3}) {
     const ThreadLimit limit(threads);
     TrajectoryChunks chunks(log, 10);
-    ReadAhead source(chunks);
+    const auto ahead = read_ahead(chunks);
+    TrajectorySource& source = *ahead;
     Trajectory chunk(1, 0);
     for (const Index most : {100, 15, 0, 100}) {  // some of them leave off in the middle
       source.rewind();
@@ -62,7 +64,8 @@ TEST(ReadAhead, AnErrorIsThrownWhereItsChunkIsAskedFor) {
   for (const int threads : {1, 3}) {
     const ThreadLimit limit(threads);
     Breaking breaking(log, 2);
-    ReadAhead source(breaking);
+    const auto ahead = read_ahead(breaking);
+    TrajectorySource& source = *ahead;
     Trajectory chunk(1, 0);
     for (int pass = 0; pass < 2; ++pass) {
       source.rewind();

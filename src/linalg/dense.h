@@ -5,6 +5,8 @@
 
 #include <Eigen/Core>
 
+#include <waggle/execution.h>
+
 /// Dense decompositions. The one room that may call LAPACK; without it, Eigen does the same work.
 namespace waggle::linalg {
 
@@ -108,16 +110,5 @@ class ShiftedSolver {
   Eigen::MatrixXd basis_;  // matrix = basis · hessenberg · basisᵀ
   Eigen::VectorXd right_;  // basisᵀ · right
 };
-
-/// Asks the BLAS below, if it is OpenBLAS, to leave threading to its caller. A program that works
-/// on many problems at once calls this first; the setting is the whole process's, so a library must
-/// not.
-void leave_threads_to_caller();
-
-/// Asks OpenBLAS to use the processor's vectors. One that was released before the processor does
-/// not know it, and then uses kernels for processors of 2004, which are several times slower; what
-/// OPENBLAS_CORETYPE says is left alone. For programs, before they work, as the above. Returns the
-/// kernels' name, "" if it has none.
-std::string use_vectors();
 
 }  // namespace waggle::linalg

@@ -1,8 +1,8 @@
-#include "logs/series_file.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
+
+#include <waggle/log.h>
 
 #include "core/check.h"
 #include "core/text.h"

@@ -6,7 +6,7 @@
 #include <waggle/presets.h>
 #include <waggle/states.h>
 
-#include "core/check.h"
+#include "require.h"
 
 namespace waggle::playground {
 

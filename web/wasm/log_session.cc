@@ -11,16 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include <waggle/bee_world.h>
+#include <waggle/core/text.h>
+#include <waggle/logs/table.h>
 #include <waggle/model_file.h>
+#include <waggle/options/results.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "learn/first_look.h"
-#include "logs/table.h"
-#include "options/results_json.h"
 #include "quick_fit.h"
+#include "require.h"
 
 namespace waggle::playground {
 

@@ -4,7 +4,7 @@
 
 #include <waggle/presets.h>
 
-#include "core/check.h"
+#include "require.h"
 
 namespace waggle::playground {
 

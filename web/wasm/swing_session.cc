@@ -11,8 +11,8 @@
 #include <waggle/pendulum.h>
 #include <waggle/presets.h>
 
-#include "core/check.h"
 #include "quick_fit.h"
+#include "require.h"
 #include "swing_stage.h"
 
 namespace waggle::playground {

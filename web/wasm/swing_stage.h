@@ -10,7 +10,7 @@
 #include <waggle/cart_pole.h>
 #include <waggle/pendulum.h>
 
-#include "core/check.h"
+#include "require.h"
 #include "swing_session.h"
 
 namespace waggle::playground {

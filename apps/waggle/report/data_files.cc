@@ -5,13 +5,13 @@
 #include <functional>
 #include <limits>
 
+#include <waggle/core/text.h>
 #include <waggle/error.h>
+#include <waggle/files/json.h>
+#include <waggle/logs/table.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "files/json.h"
-#include "logs/csv.h"
 #include "reading.h"
+#include "require.h"
 
 namespace waggle::app {
 

@@ -1,4 +1,4 @@
-#include "report_command.h"
+#include "commands.h"
 
 #include <algorithm>
 #include <array>
@@ -9,17 +9,17 @@
 
 #include <fmt/format.h>
 
+#include <waggle/core/text.h>
 #include <waggle/error.h>
+#include <waggle/files/atomic_file.h>
+#include <waggle/files/json.h>
 #include <waggle/version.h>
 
-#include "core/check.h"
-#include "core/text.h"
 #include "data_files.h"
-#include "files/atomic_file.h"
-#include "files/json.h"
 #include "option_flags.h"
 #include "pages.h"
 #include "reading.h"
+#include "require.h"
 
 namespace waggle::app {
 

@@ -1,5 +1,3 @@
-#pragma once
-
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,9 +9,8 @@
 
 namespace waggle {
 
-/// A source that reads the next chunk while the one before it is worked on, if there is a thread
-/// for that. What it reads must outlive it and is read by nobody else meanwhile; an error in a
-/// chunk is thrown when that is asked for.
+namespace {
+
 class ReadAhead final : public TrajectorySource {
  public:
   explicit ReadAhead(TrajectorySource& source) : source_(source) {}
@@ -51,5 +48,11 @@ class ReadAhead final : public TrajectorySource {
   bool more_ = false;
   std::unique_ptr<Aside> reading_;  // last, so that its thread ends before what it writes to
 };
+
+}  // namespace
+
+std::unique_ptr<TrajectorySource> read_ahead(TrajectorySource& source) {
+  return std::make_unique<ReadAhead>(source);
+}
 
 }  // namespace waggle
