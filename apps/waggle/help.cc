@@ -123,7 +123,9 @@ void print_help(const CLI::App& app, const std::string& name) {
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
     throw Error(missing_name("command", name, names));
   }
-  print(name.empty() ? app.help() : app.get_subcommand(name)->help("waggle"));
+  const CLI::App& asked = name.empty() ? app : *app.get_subcommand(name);
+  const std::string called = name.empty() ? app.get_name() : app.get_name() + " " + name;
+  print(asked.get_formatter()->make_help(&asked, called, CLI::AppFormatMode::Normal));
 }
 
 }  // namespace
