@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/detail/atomic_file.h>
 #include <waggle/version.h>
-
-#include "files/atomic_file.h"
 
 namespace waggle::app {
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <waggle/error.h>
-#include <waggle/process.h>
+#include <waggle/execution.h>
 #include <waggle/version.h>
 
 #include "option_flags.h"
@@ -74,7 +74,7 @@ int run_program(CLI::App& app, int argc, char** argv) {
     }
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    return ended(kBadInput, usage_fault(app, error, {argv + 1, argv + argc}));
+    return ended(kBadInput, usage_fault(app, error));
   } catch (const Error& error) {
     return ended(kBadInput, error.what());
   } catch (const Interrupted&) {

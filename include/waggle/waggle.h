@@ -10,7 +10,6 @@
 #include <waggle/control_problem.h>
 #include <waggle/controller.h>
 #include <waggle/describe.h>
-#include <waggle/describe_records.h>
 #include <waggle/echo_state.h>
 #include <waggle/environment.h>
 #include <waggle/environments.h>
@@ -37,7 +36,6 @@
 #include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/presets.h>
-#include <waggle/process.h>
 #include <waggle/progress.h>
 #include <waggle/random.h>
 #include <waggle/recall.h>

@@ -6,12 +6,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/export.h>
 #include <waggle/model_file.h>
 
 #include "arrays.h"
 #include "bind.h"
-#include "errors.h"
 #include "options.h"
 #include "python_reservoir.h"
 #include "results.h"

@@ -6,11 +6,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <waggle/describe.h>
+#include <waggle/detail/require.h>
 #include <waggle/environments.h>
 
 #include "arrays.h"
 #include "bind.h"
-#include "errors.h"
 #include "options.h"
 
 namespace waggle::python {

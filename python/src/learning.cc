@@ -6,13 +6,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/evaluation.h>
 #include <waggle/presets.h>
 
 #include "arrays.h"
 #include "bind.h"
 #include "controller.h"
-#include "errors.h"
 #include "options.h"
 #include "python_environment.h"
 #include "python_reservoir.h"

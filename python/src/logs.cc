@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/evaluation.h>
 #include <waggle/log.h>
 #include <waggle/presets.h>
@@ -11,7 +12,6 @@
 #include "bind.h"
 #include "columns.h"
 #include "controller.h"
-#include "errors.h"
 #include "options.h"
 #include "python_reservoir.h"
 #include "results.h"

@@ -2,8 +2,8 @@
 #include <nanobind/stl/string.h>
 
 #include <waggle/error.h>
+#include <waggle/execution.h>
 #include <waggle/presets.h>
-#include <waggle/process.h>
 #include <waggle/progress.h>
 #include <waggle/version.h>
 

@@ -10,9 +10,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include <waggle/describe_records.h>
-
-#include "errors.h"
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/require.h>
 
 /// Options are dicts by the library's own description of them (waggle/describe.h). Which keyword
 /// argument stands where in them, and whether there is such a one, is found out in _options.py.

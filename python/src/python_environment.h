@@ -11,11 +11,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/environment.h>
 #include <waggle/rollout.h>
 
 #include "arrays.h"
-#include "errors.h"
 #include "watcher.h"
 
 namespace waggle::python {

@@ -5,10 +5,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/reservoir.h>
 
 #include "arrays.h"
-#include "errors.h"
 
 namespace waggle::python {
 

@@ -3,13 +3,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/model_file.h>
 #include <waggle/presets.h>
 #include <waggle/supervised.h>
 
 #include "arrays.h"
 #include "bind.h"
-#include "errors.h"
 #include "options.h"
 #include "watcher.h"
 

@@ -1,10 +1,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <waggle/detail/require.h>
+
 #include "arrays.h"
 #include "bind.h"
 #include "controller.h"
-#include "errors.h"
 
 namespace waggle::python {
 

@@ -1,4 +1,4 @@
-#include <waggle/process.h>
+#include <waggle/execution.h>
 
 #include "linalg/dense.h"
 

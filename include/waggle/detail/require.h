@@ -6,12 +6,12 @@
 
 #include <waggle/error.h>
 
-namespace waggle::python {
+namespace waggle {
 
-/// Throws Error with the formatted message unless `ok`.
+/// Throws Error with the formatted message unless `ok`. For input at the door, not for invariants.
 template <typename... Args>
 void require(bool ok, fmt::format_string<Args...> message, Args&&... args) {
   if (!ok) throw Error(fmt::format(message, std::forward<Args>(args)...));
 }
 
-}  // namespace waggle::python
+}  // namespace waggle

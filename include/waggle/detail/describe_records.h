@@ -1,0 +1,3 @@
+#pragma once
+
+#include <waggle/detail/describe_records.h>
