@@ -17,16 +17,6 @@ Figure missing_figure(const std::string& name, const std::string& why) {
   return {.name = name, .columns = {}, .rows = {}, .missing = why};
 }
 
-Figure calibration_figure(const LogEvaluation& evaluation) {
-  Figure figure{"calibration", {"value", "return", "deviation", "rows"}, {}};
-  for (const LogEvaluation::Decile& decile : evaluation.deciles) {
-    figure.rows.push_back(
-        {decile.value, decile.realised, decile.deviation, static_cast<double>(decile.rows)});
-  }
-  if (figure.rows.empty()) figure.missing = "too few rows to know what followed";
-  return figure;
-}
-
 double known_error(const RidgeCandidate& candidate) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   return candidate.error < kLargest ? candidate.error : std::numeric_limits<double>::quiet_NaN();
