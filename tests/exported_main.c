@@ -8,7 +8,7 @@ enum { SEEN = 1 + controller_OBSERVATIONS, ROW = SEEN + 1 + controller_ACTIONS }
 
 #if controller_GUARDED
 /* Novelty, who acted and how often, and what was wrong with every input. */
-static int print_guard(const controller_state *s) {
+static int print_guard(const controller_state* s) {
   int held = 0;
 #if controller_NOVELTY
   printf(" %.17g", (double)controller_novelty(s));
@@ -31,7 +31,7 @@ static int print_guard(const controller_state *s) {
 int main(void) {
   controller_state s;
   controller_real v[ROW], action[controller_ACTIONS];
-  const controller_real *told = v + SEEN;
+  const controller_real* told = v + SEEN;
   double in;
   int n = 0;
   printf("%d\n", (int)sizeof s);

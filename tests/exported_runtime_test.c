@@ -2,7 +2,7 @@
    worked out by hand: x' = 0.5 x + 0.5 max(0.5 x + r + 2 o - a + 0.25, 0), worth 3 x'. */
 #include <stdio.h>
 
-#define waggle_NUMBERS 10
+#define waggle_NUMBERS 7
 #define waggle_OBSERVATIONS 1
 #define waggle_ACTIONS 1
 #define waggle_GUARDED 0
@@ -38,28 +38,24 @@ typedef double waggle_real;
 #define LIMITED 1
 #define CHANGES 1
 #define HOLD 2
-#define REPEATS 0
 #define BASE_AT 1
 #define SHIFTED_AT 2
 #define KINKS_AT 2
 #define ACTUATOR_AT 4
 #define LOWER_AT 5
 #define UPPER_AT 6
-#define NOVELTY_AT 7
 static const real input[] = {1, -1, 2}, bias[] = {0.25}, leak[] = {0.5}, recurrent[] = {0.5};
 static const real values[] = {0}, weights[] = {3}, scaled[] = {1.5};
 static const uint16_t rows[] = {0}, counts[] = {0};
 static const real lower[] = {-1}, upper[] = {1}, max_change[] = {0.5};
-static const real usual_mean[] = {0}, usual_weights[] = {0};
 
+/* clang-format off */
 #include "network.c"
 #include "search.c"
-/* after what it searches by */
 #include "linear.c"
 #include "sample.c"
-/* after what it draws by */
-#include "guard.c"
 #include "step.c"
+/* clang-format on */
 
 static int faults = 0;
 static void expect(int ok, int number) {
@@ -84,10 +80,10 @@ static void search_finds_the_top(void) {
     }
     const double top = top_of(&l, &found);
     for (int k = 0; k < SIZE + 3; ++k) {
-      const double at = k < SIZE    ? -b[k] / (c[k] + (c[k] == 0))
-                        : k == SIZE ? -1
+      const double at = k < SIZE       ? -b[k] / (c[k] + (c[k] == 0))
+                        : k == SIZE    ? -1
                         : k > SIZE + 1 ? found
-                                    : 1;
+                                       : 1;
       double value = 0.5 + 0.1 * (at + 1);
       if (at < -1 || at > 1) continue;
       for (int i = 0; i < SIZE; ++i) value += b[i] + c[i] * at > 0 ? w[i] * (b[i] + c[i] * at) : 0;

@@ -12,9 +12,10 @@ namespace waggle {
 enum class Activation { relu, tanh, identity };
 
 /// All that the rest of the library needs to know of an activation σ. A new one takes an entry in
-/// the enumeration, one in traits_of and one in apply_activation (which the compiler asks for); its
-/// name in files and on the command line, the search for the best action, the echo state property
-/// and the exported C follow from these.
+/// the enumeration, one in traits_of and one in apply_activation (which the compiler asks for), and
+/// one in the C of exported controllers (src/export/runtime: tables.h and network.c); its name in
+/// files and on the command line, the search for the best action and the echo state property follow
+/// from these.
 struct ActivationTraits {
   /// What the search for the best action may rely on.
   enum class Form {
@@ -26,19 +27,17 @@ struct ActivationTraits {
   std::string_view name;
   Form form = Form::any;
   double steepest = 0.0;  ///< the greatest slope: Lipschitz constant
-  /// σ(v) in C. A $ ends the name of a function of math.h, and becomes f in single precision.
-  std::string_view c = {};
 };
 
 constexpr ActivationTraits traits_of(Activation activation) {
   using Form = ActivationTraits::Form;
   switch (activation) {  // no default: the compiler refuses an activation that is not described
     case Activation::relu:
-      return {"relu", Form::rectified, 1.0, "v < 0 ? 0 : v"};
+      return {"relu", Form::rectified, 1.0};
     case Activation::tanh:
-      return {"tanh", Form::any, 1.0, "tanh$(v)"};
+      return {"tanh", Form::any, 1.0};
     case Activation::identity:
-      return {"identity", Form::linear, 1.0, "v"};
+      return {"identity", Form::linear, 1.0};
   }
   return {};
 }

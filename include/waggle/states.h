@@ -33,8 +33,9 @@ struct StateBlock {
 /// after an episode's end the state is 0. Threads drive episodes at once, each as it would be
 /// alone: neither threads nor chunks show. Throws Error if the sizes do not fit or the state
 /// overflows.
-void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                    Eigen::VectorXd& state, const std::function<void(const StateBlock&)>& visit);
+void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
+                    const Experience& rows, Eigen::VectorXd& state,
+                    const std::function<void(const StateBlock&)>& visit);
 
 /// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
 Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,

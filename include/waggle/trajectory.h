@@ -100,12 +100,12 @@ class TrajectoryChunks final : public TrajectorySource {
 
 /// Rows to walk along, wherever they are: of a source, or of a trajectory in memory. Either must
 /// outlive it.
-class Rows {
+class Experience {
  public:
-  Rows(TrajectorySource& source) : source_(&source) {}
-  Rows(const Trajectory& trajectory) : chunks_(trajectory), source_(&*chunks_) {}
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
+  Experience(TrajectorySource& source) : source_(&source) {}
+  Experience(const Trajectory& trajectory) : chunks_(trajectory), source_(&*chunks_) {}
+  Experience(const Experience&) = delete;
+  Experience& operator=(const Experience&) = delete;
 
   TrajectorySource& source() const { return *source_; }
 
@@ -161,15 +161,15 @@ struct ExperienceSummary {
 // throws Error if there are none or they do not fit.
 
 /// Throws Error, too, if the largest reward is so small or large that its square is nothing.
-ExperienceSummary summarise(const Rows& rows);
+ExperienceSummary summarise(const Experience& rows);
 
 /// Mean and standard deviation of every input channel, terminated rows apart (their action was
 /// never taken). A channel that never changes gets spread 1, since there is nothing to scale it by.
-InputScaling measure_inputs(const InputLayout& layout, const Rows& rows);
+InputScaling measure_inputs(const InputLayout& layout, const Experience& rows);
 
 /// ProcedureOne::input_bound: the largest norm of T₀+1 consecutive inputs of one episode, each
 /// scaled.
-double measure_input_bound(const InputLayout& layout, const Rows& rows, const InputScaling& scaling,
-                           Eigen::Index delay);
+double measure_input_bound(const InputLayout& layout, const Experience& rows,
+                           const InputScaling& scaling, Eigen::Index delay);
 
 }  // namespace waggle

@@ -100,8 +100,9 @@ void describe(Visitor& v, RewardScale& o) {
 /// where φ_{k+1} counts as 0 if row k terminated its episode. LSTD fits every member of an ensemble
 /// by itself and averages. Starts from x = 0. Throws Error for invalid options, data that does not
 /// fit, or when washout leaves no row.
-ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                   const ValueOptions& options, const RewardScale& scale = {});
+ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                   const Experience& rows, const ValueOptions& options,
+                   const RewardScale& scale = {});
 
 /// The values that rewards in [lowest_reward, highest_reward] can add up to: that interval over
 /// 1 − γ, and 0 too if episodes terminate, since nothing follows then. Throws Error unless the
@@ -118,18 +119,18 @@ double excess(const ValueRange& values, const ValueRange& bounds);
 /// −∞ and ∞ if one is not finite.
 /// Throws Error if the sizes differ or no row is left.
 ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
-                       const Rows& rows, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                       const Experience& rows, const Eigen::Ref<const Eigen::VectorXd>& weights,
                        Eigen::Index washout = 0);
 
 /// The root mean square of r_k + γWᵀφ(x_{k+1}) − Wᵀφ(x_k) over the rows after the washout, from
 /// x = 0. Throws Error if the sizes differ or no row is left.
-double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                     const Eigen::Ref<const Eigen::VectorXd>& weights, double discount,
-                     Eigen::Index washout = 0);
+double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Experience& rows, const Eigen::Ref<const Eigen::VectorXd>& weights,
+                     double discount, Eigen::Index washout = 0);
 
 /// LSTD's moments along a trajectory, from x = 0, the washout of each episode left out. Throws as
 /// fit_value.
-TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                     double discount, Eigen::Index washout = 0);
+TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Experience& rows, double discount, Eigen::Index washout = 0);
 
 }  // namespace waggle

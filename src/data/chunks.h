@@ -8,7 +8,7 @@ namespace waggle {
 
 /// Calls visit(chunk, first row of it) for every chunk; throws Error if there is none.
 template <typename Visit>
-void for_each_chunk(const Rows& rows, Visit visit) {
+void for_each_chunk(const Experience& rows, Visit visit) {
   Trajectory chunk(1, 0);
   Eigen::Index first = 0;
   rows.source().rewind();

@@ -160,7 +160,7 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
   z.tail(observation_size) = observation;
 }
 
-ExperienceSummary summarise(const Rows& rows) {
+ExperienceSummary summarise(const Experience& rows) {
   ExperienceSummary summary;
   ChannelRanges& ranges = summary.ranges;
   VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
@@ -210,7 +210,7 @@ ExperienceSummary summarise(const Rows& rows) {
   return summary;
 }
 
-InputScaling measure_inputs(const InputLayout& layout, const Rows& rows) {
+InputScaling measure_inputs(const InputLayout& layout, const Experience& rows) {
   MatrixXd z;
   double count = 0.0;
   VectorXd mean = VectorXd::Zero(layout.size());
@@ -238,8 +238,8 @@ InputScaling measure_inputs(const InputLayout& layout, const Rows& rows) {
   return InputScaling::by(mean, (squares / count).cwiseSqrt());
 }
 
-double measure_input_bound(const InputLayout& layout, const Rows& rows, const InputScaling& scaling,
-                           Index delay) {
+double measure_input_bound(const InputLayout& layout, const Experience& rows,
+                           const InputScaling& scaling, Index delay) {
   require(delay >= 0, "delay = {}: must not be negative", delay);
   VectorXd z(layout.size());
   std::deque<double> window;  // squared norms of the last inputs

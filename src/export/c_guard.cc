@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <waggle/guard.h>
@@ -34,17 +36,16 @@ void add_guard(const CPlan& plan, CTables& tables) {
   tables.add_room("NOVELTY", plan.novel() ? 1 : 0);
   tables.add_array("baseline_mean", plan.novel() ? plan.model.baseline->mean : VectorXd());
   tables.add_array("baseline_weights", plan.novel() ? plan.model.baseline->weights : VectorXd());
-  if (!plan.options.guarded) return;
   const InputGuard guard(plan.model, plan.options.guard);
   tables.add_array("input_low", of_inputs(plan, [&](Index i) { return guard.low(i); }));
   tables.add_array("input_high", of_inputs(plan, [&](Index i) { return guard.high(i); }));
   tables.add_array("input_mean", of_inputs(plan, [&](Index i) { return guard.mean(i); }));
-  std::vector<Index> stuck;
+  std::vector<std::string> stuck;
   for (const double after : of_inputs(plan, [&](Index i) { return guard.stuck_after(i); })) {
-    stuck.push_back(after > std::numeric_limits<std::uint32_t>::max() ? 0
-                                                                      : static_cast<Index>(after));
+    const bool counted = after <= std::numeric_limits<std::uint32_t>::max();
+    stuck.push_back(fmt::format("{}", counted ? static_cast<Index>(after) : 0));
   }
-  tables.add_whole("uint32_t", "stuck_after", stuck, 4);
+  tables.add_values("uint32_t stuck_after", std::move(stuck), 4);
   const ActionSpace& machine = plan.model.environment.actions;
   const bool bounded = repeats && !plan.discrete;
   tables.add_array("least", bounded ? VectorXd(-plan.inside(-machine.lower)) : VectorXd());

@@ -1,3 +1,5 @@
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <waggle/activation.h>
@@ -22,16 +24,16 @@ Index add_recurrent(const EchoStateNetwork& network, CTables& tables) {
   const Index n = network.nonlinear_units(), member = network.member_units();
   const MatrixXd full = network.recurrent();
   std::vector<double> values;
-  std::vector<Index> rows, counts;
+  std::vector<std::string> rows, counts;
   MatrixXd blocks(member, n);
   for (Index j = 0; j < n; ++j) {
     const auto before = values.size();
     for (Index i = 0; i < n; ++i) {
       if (full(i, j) == 0.0) continue;
       values.push_back(full(i, j));
-      rows.push_back(i);
+      rows.push_back(std::to_string(i));
     }
-    counts.push_back(static_cast<Index>(values.size() - before));
+    counts.push_back(std::to_string(values.size() - before));
     blocks.col(j) = full.col(j).segment(j / member * member, member);
   }
   const Index products = std::ssize(values);
@@ -46,8 +48,8 @@ Index add_recurrent(const EchoStateNetwork& network, CTables& tables) {
   }
   tables.add_array("recurrent", dense ? VectorXd(blocks.reshaped()) : VectorXd());
   tables.add_array("values", Map<const VectorXd>(values.data(), std::ssize(values)));
-  tables.add_whole("uint16_t", "rows", rows, 2);
-  tables.add_whole("uint16_t", "counts", counts, 2);
+  tables.add_values("uint16_t rows", std::move(rows), 2);
+  tables.add_values("uint16_t counts", std::move(counts), 2);
   return dense ? blocks.size() : products;
 }
 

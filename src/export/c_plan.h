@@ -52,8 +52,8 @@ struct CWork {
   Eigen::Index step = 0, each_try = 0, each_search = 0;
 };
 
-/// The tables of each part of runtime/. The two kinds of value first: a further kind is a function
-/// here, and a file of C beside linear.c.
+/// The tables of each part of runtime/. The two kinds of value first, whose first room is what is
+/// remembered: a further kind is a function here, and a file of C beside linear.c.
 CWork add_linear(const CPlan& plan, CTables& tables);
 CWork add_predictive(const CPlan& plan, CTables& tables);
 /// Returns the multiply-adds of its step, but for the action.

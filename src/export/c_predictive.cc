@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,9 +26,10 @@ VectorXd rows_of(const RectifiedFeatures& features) {
   return rows.reshaped();
 }
 
-/// The tables of one fit, whose features have these weights; returns its row in the table of all.
-std::string add_head(const PredictiveHead& head, std::size_t number, const VectorXd& weights,
-                     CTables& tables) {
+/// The tables of one fit, whose features have these weights and whose after-state stands at `at`;
+/// returns its row in the table of all.
+std::string add_head(const PredictiveHead& head, std::size_t number, Index at,
+                     const VectorXd& weights, CTables& tables) {
   const bool layered = head.second.size() > 0;
   const auto add = [&](const char* name, const VectorXd& values) -> std::string {
     if (values.size() == 0) return "0";
@@ -45,16 +47,15 @@ std::string add_head(const PredictiveHead& head, std::size_t number, const Vecto
       add("value", rows_of(head.value)),
       add("weights", weights.head(weights.size() - head.products())),
       add("squares", head.form(weights.tail(head.products())).reshaped())};
-  const Index sizes[] = {head.first.rows(),    layered ? head.layer.size() : 0,
-                         head.size(),          head.after(),
-                         head.dynamics.size(), head.value.size(),
-                         head.squared};
+  const Index layer = layered ? head.layer.size() : 0, first = head.first.rows();
+  const Index sizes[] = {first,        layer, head.size(), head.dynamics.size(), head.value.size(),
+                         head.squared, at,    head.after()};
   return fmt::format("{{{}, {}}}", fmt::join(sizes, ", "), fmt::join(arrays, ", "));
 }
 
 /// What the value has beside features: a constant, slopes along the action, and the reward model.
 /// The bends of a choice's channel take two values, which are part of the constant and the slope.
-/// Returns how many bends there are along a number of the action.
+/// Returns the multiply-adds of its step.
 Index add_straight(const CPlan& plan, Index bent, CTables& tables) {
   const std::vector<PredictiveHead>& heads = plan.predictive->heads();
   const VectorXd& weights = plan.model.controller.weights;
@@ -90,7 +91,7 @@ Index add_straight(const CPlan& plan, Index bent, CTables& tables) {
   tables.add_array("knots", VectorXd(knots.transpose().reshaped()));
   tables.add_array("bends", VectorXd(bends.transpose().reshaped()));
   tables.add_array("straight", straight);
-  return rewards.size() > 0 ? rewards.size() : 0;
+  return rewards.size();
 }
 
 /// Where things are in the memory, as in history.h.
@@ -126,8 +127,9 @@ CWork add_predictive(const CPlan& plan, CTables& tables) {
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const PredictiveHead& head = heads[i];
     const Index q = head.size(), u = head.after(), p = head.squared;
-    rows.push_back(add_head(
-        head, i, plan.model.controller.weights.segment(feature + 1, head.features() - 1), tables));
+    rows.push_back(add_head(head, i, after,
+                            plan.model.controller.weights.segment(feature + 1, head.features() - 1),
+                            tables));
     feature += head.features();
     after += u;
     largest = std::max({largest, u, head.first.rows()});
@@ -139,7 +141,8 @@ CWork add_predictive(const CPlan& plan, CTables& tables) {
     work.each_try += u * actions + head.value.size() * (u + 1);
     work.each_search += u * actions + head.value.size() * (2 * u + 4);
   }
-  tables.add_rows("head", "heads", rows, 16);
+  tables.add_values("head heads", std::move(rows),
+                    17 * 4);  // of a word each, on the controllers that count them
   tables.add("HEADS", heads.size());
   tables.add("AFTER", after);
   tables.add("LARGEST", largest);

@@ -1,6 +1,7 @@
 #include "export/c_tables.h"
 
 #include <cmath>
+#include <utility>
 
 #include "core/check.h"
 
@@ -13,7 +14,6 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr std::size_t kPerLine = 8;  // numbers in a line
-constexpr Index kWordBytes = 4;      // on the controllers that count them
 
 }  // namespace
 
@@ -30,7 +30,9 @@ std::string CTables::number(double value) const {
   return real_size_ == 8 ? text : text + "f";
 }
 
-void CTables::add_values(const std::string& head, const std::vector<std::string>& values) {
+void CTables::add_values(const std::string& head, std::vector<std::string> values, Index bytes) {
+  bytes_ += std::ssize(values) * bytes;
+  if (values.empty()) values.emplace_back("0");
   text_ += fmt::format("static const {}[{}] = {{\n", head, values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     text_ += (i % kPerLine == 0 ? "    " : " ") + values[i];
@@ -42,24 +44,7 @@ void CTables::add_values(const std::string& head, const std::vector<std::string>
 void CTables::add_array(const std::string& name, const Ref<const VectorXd>& values) {
   std::vector<std::string> numbers;
   for (const double value : values) numbers.push_back(number(value));
-  bytes_ += values.size() * real_size_;
-  if (numbers.empty()) numbers.emplace_back("0");
-  add_values("real " + name, numbers);
-}
-
-void CTables::add_whole(const char* type, const char* name, const std::vector<Index>& values,
-                        Index bytes) {
-  std::vector<std::string> numbers;
-  for (const Index value : values) numbers.push_back(fmt::format("{}", value));
-  bytes_ += std::ssize(values) * bytes;
-  if (numbers.empty()) numbers.emplace_back("0");
-  add_values(fmt::format("{} {}", type, name), numbers);
-}
-
-void CTables::add_rows(const char* type, const char* name, const std::vector<std::string>& rows,
-                       Index words) {
-  add_values(fmt::format("{} {}", type, name), rows);
-  bytes_ += std::ssize(rows) * words * kWordBytes;
+  add_values("real " + name, std::move(numbers), real_size_);
 }
 
 void CTables::add_room(const char* name, Index size) {

@@ -30,12 +30,8 @@ class CTables {
   void add_number(const char* name, double value) { add(name, number(value)); }
   /// static const real NAME[size]; a single 0, which takes nothing, if there is none.
   void add_array(const std::string& name, const Eigen::Ref<const Eigen::VectorXd>& values);
-  /// static const TYPE NAME[size] of whole numbers, of that many bytes each.
-  void add_whole(const char* type, const char* name, const std::vector<Eigen::Index>& values,
-                 Eigen::Index bytes);
-  /// static const TYPE NAME[rows], each row of so many words.
-  void add_rows(const char* type, const char* name, const std::vector<std::string>& rows,
-                Eigen::Index words);
+  /// static const HEAD[size] of anything else, of that many bytes each.
+  void add_values(const std::string& head, std::vector<std::string> values, Eigen::Index bytes);
   /// NAME_AT: so many numbers in the memory of a state.
   void add_room(const char* name, Eigen::Index size);
 
@@ -44,8 +40,6 @@ class CTables {
   Eigen::Index room() const { return room_; }    ///< numbers of a state
 
  private:
-  void add_values(const std::string& head, const std::vector<std::string>& values);
-
   Eigen::Index real_size_;
   Eigen::Index bytes_ = 0;
   Eigen::Index room_ = 0;

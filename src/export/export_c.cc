@@ -36,7 +36,7 @@ Index multiply_adds(const CPlan& plan, const CWork& work) {
 Index state_bytes(const CPlan& plan, const CTables& tables) {
   constexpr Index kAlignment = 8;  // of the steps
   const Index reals = tables.room() + plan.layout.action_size + 1;
-  const Index whole = 3 + (plan.options.guarded ? 5 * plan.guarded_inputs() + 5 : 0);
+  const Index whole = 3 + (plan.options.guarded ? 5 * plan.guarded_inputs() + 4 : 0);
   const auto aligned = [](Index bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   };
@@ -53,13 +53,12 @@ ExportedC export_as(const std::string& file, const Model& model, const ExportOpt
   work.step += add_network(plan, tables);
   add_search(plan, tables);
   add_limits(plan, tables);
-  add_guard(plan, tables);
+  if (plan.options.guarded) add_guard(plan, tables);
   using namespace c_runtime;
   std::string code = tables_h + tables.text();
-  for (const char* part :
-       {network_c, search_c, predictive ? predictive_c : linear_c, sample_c, guard_c, step_c}) {
-    code += "\n";
-    code += part;
+  for (const char* part : {network_c, search_c, predictive ? predictive_c : linear_c, sample_c,
+                           plan.options.guarded ? guard_c : "", step_c}) {
+    code += std::string("\n") + part;
   }
   ExportedC exported;
   exported.name = options.name;

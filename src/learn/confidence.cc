@@ -5,6 +5,7 @@
 #include <waggle/random.h>
 
 #include "core/check.h"
+#include "core/memory.h"
 #include "linalg/dense.h"
 #include "value/deviation.h"
 

@@ -258,8 +258,7 @@ class Log::Reader {
 
   /// Whether the row begins or ends an episode.
   void read_ends(const Table& table) {
-    const bool first = rows_in_file_++ == 0;
-    ahead_.starts = first;
+    ahead_.starts = rows_in_file_++ == 0;
     ahead_.added = false;
     const bool terminated = columns_.terminated && table.flag(*columns_.terminated);
     const bool truncated = columns_.truncated && table.flag(*columns_.truncated);

@@ -127,8 +127,9 @@ class Window {
 
 }  // namespace
 
-void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                    VectorXd& state, const std::function<void(const StateBlock&)>& visit) {
+void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
+                    const Experience& rows, VectorXd& state,
+                    const std::function<void(const StateBlock&)>& visit) {
   require(reservoir.inputs() == layout.size(),
           "the reservoir takes {} input channels, the data has {}", reservoir.inputs(),
           layout.size());

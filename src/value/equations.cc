@@ -20,7 +20,7 @@ constexpr Index kEquationBlock = 256;  // rows handled together
 
 /// The rows after the washout. Stops counting where more would not change the size of a block, so
 /// that a long stream is not read to its end for this.
-Index rows_after_washout(const Rows& rows, Index washout) {
+Index rows_after_washout(const Experience& rows, Index washout) {
   Index found = 0;
   Index in_episode = 0;
   Trajectory chunk(1, 0);
@@ -37,7 +37,7 @@ Index rows_after_washout(const Rows& rows, Index washout) {
 }  // namespace
 
 ValueEquations::ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
-                               const Rows& rows, const RewardScale& scale)
+                               const Experience& rows, const RewardScale& scale)
     : ValueEquations(
           reservoir, options,
           std::clamp<Index>(rows_after_washout(rows, options.washout_rows()) / (4 * kFolds), 1,

@@ -30,8 +30,8 @@ inline constexpr Eigen::Index kFolds = 5;
 /// another action would have led to.
 class ValueEquations {
  public:
-  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options, const Rows& rows,
-                 const RewardScale& scale);
+  ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options,
+                 const Experience& rows, const RewardScale& scale);
   /// With `block` rows at a time in one fold: neighbours, since they are nearly copies of each
   /// other.
   ValueEquations(const ReservoirSystem& reservoir, const ValueOptions& options, Eigen::Index block,
@@ -85,8 +85,8 @@ class ValueEquations {
 /// fit_value without what is said of its values: neither the residual, if the method is LSTD, nor
 /// the range. `moments`, if given, is set to the sums of all rows if the fit has made just those,
 /// as LSTD of one member does; otherwise left as it is.
-ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                     const ValueOptions& options, const RewardScale& scale,
+ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Experience& rows, const ValueOptions& options, const RewardScale& scale,
                      std::optional<TdMoments>* moments = nullptr);
 
 }  // namespace waggle

@@ -58,8 +58,9 @@ double excess(const ValueRange& values, const ValueRange& bounds) {
 
 namespace {
 
-ValuesAlong values_of(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                      const Ref<const VectorXd>& weights, double discount, Index washout) {
+ValuesAlong values_of(const ReservoirSystem& reservoir, const InputLayout& layout,
+                      const Experience& rows, const Ref<const VectorXd>& weights, double discount,
+                      Index washout) {
   ValuesAlong values(reservoir, weights, discount);
   Index seen = 0;
   VectorXd state = VectorXd::Zero(reservoir.units());
@@ -74,17 +75,18 @@ ValuesAlong values_of(const ReservoirSystem& reservoir, const InputLayout& layou
 }  // namespace
 
 ValueRange value_range(const ReservoirSystem& reservoir, const InputLayout& layout,
-                       const Rows& rows, const Ref<const VectorXd>& weights, Index washout) {
+                       const Experience& rows, const Ref<const VectorXd>& weights, Index washout) {
   return values_of(reservoir, layout, rows, weights, 0.0, washout).range();
 }
 
-double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                     const Ref<const VectorXd>& weights, double discount, Index washout) {
+double bellman_error(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Experience& rows, const Ref<const VectorXd>& weights, double discount,
+                     Index washout) {
   return values_of(reservoir, layout, rows, weights, discount, washout).bellman_error();
 }
 
-TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                     double discount, Index washout) {
+TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Experience& rows, double discount, Index washout) {
   TdMoments moments(reservoir.features(), discount);
   Index seen = 0;
   MatrixXd features;
@@ -105,8 +107,8 @@ TdMoments td_moments(const ReservoirSystem& reservoir, const InputLayout& layout
   return moments;
 }
 
-ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                   const ValueOptions& options, const RewardScale& scale) {
+ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                   const Experience& rows, const ValueOptions& options, const RewardScale& scale) {
   ValueFit fit = solve_value(reservoir, layout, rows, options, scale);
   if (options.method == Method::lstd) {
     const ValuesAlong values =
@@ -117,8 +119,8 @@ ValueFit fit_value(const ReservoirSystem& reservoir, const InputLayout& layout, 
   return fit;
 }
 
-ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout, const Rows& rows,
-                     const ValueOptions& options, const RewardScale& scale,
+ValueFit solve_value(const ReservoirSystem& reservoir, const InputLayout& layout,
+                     const Experience& rows, const ValueOptions& options, const RewardScale& scale,
                      std::optional<TdMoments>* moments) {
   options.validate();
   ValueEquations equations(reservoir, options, rows, scale);

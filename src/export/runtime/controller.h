@@ -16,7 +16,7 @@ typedef struct {
   waggle_real value;                  /* of it */
   uint64_t steps;                     /* decisions since the reset */
   int pending;                        /* whether the last step has yet to be remembered */
-  int begun;                          /* whether an action was taken */
+  int begun;                          /* whether an action was taken since the beginning */
   int age;                            /* steps since an action was chosen; 0: it is time */
 #if waggle_GUARDED
   uint32_t beyond[waggle_GUARDED], missing[waggle_GUARDED]; /* steps in which an input was so */
@@ -26,7 +26,6 @@ typedef struct {
   uint32_t take_overs, fallback_steps; /* how often the fallback began, and has acted */
   uint32_t calm;                       /* steps below the limit, one after the other */
   int falling_back;                    /* whether the last action was the fallback's */
-  int acted;                           /* whether this episode has an action to repeat */
 #endif
 } waggle_state;
 

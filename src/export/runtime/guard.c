@@ -1,18 +1,5 @@
-/* ---- What a controller reads: as it came or, guarded, within what was learnt from; and what is
-   done instead of its action where that leads too far from there. ---- */
-
-/* Writes what is read of the reward and the observation; returns whether it can be. */
-static int read_inputs(state *s, real *reward, const real **observation);
-/* Looks at what was decided for, and may write another action and its value; returns whether. */
-static int overrule(state *s, real *action, real *value);
-
-/* how unlike what was learnt from it is where an action leads */
-static void judge(state *s, const real *action) {
-  const real squared = departure(s, action);
-  s->memory[NOVELTY_AT] = SINGLE ? (real)sqrtf((float)squared) : (real)sqrt(squared);
-}
-
-#if waggle_GUARDED
+/* ---- A guard: what is read is held within what was learnt from, and something else is done where
+   the action leads too far from there. ---- */
 
 /* a count stops where it would start again */
 static void count(uint32_t *number) {
@@ -44,16 +31,17 @@ static void hold_input(state *s, int i, real v) {
   s->faults[i] = faults;
 }
 
-static int read_inputs(state *s, real *reward, const real **observation) {
-  const real *held = s->memory + READ_INPUTS_AT;
-  if (REWARDS > 0) hold_input(s, 0, *reward);
-  for (int i = 0; i < OBSERVATIONS; ++i) hold_input(s, REWARDS + i, (*observation)[i]);
-  *reward = held[0];
-  *observation = held + REWARDS;
-  return 1;
+static void hold_inputs(state *s, real reward, const real *observation) {
+  if (REWARDS > 0) hold_input(s, 0, reward);
+  for (int i = 0; i < OBSERVATIONS; ++i) hold_input(s, REWARDS + i, observation[i]);
 }
 
+/* looks at what was decided for, and may write another action and its value; returns whether */
 static int overrule(state *s, real *action, real *value) {
+#if waggle_NOVELTY
+  const real squared = departure(s, action);
+  s->memory[NOVELTY_AT] = SINGLE ? (real)sqrtf((float)squared) : (real)sqrt(squared);
+#endif
   if (!waggle_FALLBACK) return 0;
   const int above = !(s->memory[NOVELTY_AT] <= NOVELTY_LIMIT);
   if (above) {
@@ -69,9 +57,9 @@ static int overrule(state *s, real *action, real *value) {
     const real last = s->action[i]; /* the machine can do another range than is searched */
     if (!REPEATS) {
       action[i] = 0;
-    } else if (s->acted && CHOICES > 0) {
+    } else if (s->begun && CHOICES > 0) {
       action[i] = last;
-    } else if (s->acted) {
+    } else if (s->begun) {
       action[i] = last < least[i] ? least[i] : last > most[i] ? most[i] : last;
     }
   }
@@ -85,7 +73,6 @@ static void begin_inputs(state *s) {
     s->memory[READ_INPUTS_AT + i] = input_mean[i];
     s->run[i] = 0;
   }
-  s->acted = 0;
 }
 
 static void reset_counts(state *s) {
@@ -103,26 +90,6 @@ int waggle_held(const waggle_state *s) {
   }
   return 0;
 }
-
-#else
-
-static int read_inputs(state *s, real *reward, const real **observation) {
-  (void)s;
-  if (REWARDS > 0 && !is_usable(*reward)) return 0;
-  for (int i = 0; i < OBSERVATIONS; ++i) {
-    if (!is_usable((*observation)[i])) return 0;
-  }
-  return 1;
-}
-
-static int overrule(state *s, real *action, real *value) {
-  (void)s;
-  (void)action;
-  (void)value;
-  return 0;
-}
-
-#endif
 
 #if waggle_NOVELTY
 waggle_real waggle_novelty(const waggle_state *s) { return s->memory[NOVELTY_AT]; }

@@ -61,6 +61,7 @@ static real search(state *s, const real *held, int number, real *action) {
   return top_of(&l, action);
 }
 
+#if waggle_NOVELTY
 /* how far an action leads from the baseline, squared */
 static real departure(const state *s, const real *action) {
   real sum = 0;
@@ -70,3 +71,4 @@ static real departure(const state *s, const real *action) {
   }
   return sum;
 }
+#endif

@@ -68,9 +68,11 @@ static void predict(const head *h, const real *x, real *prediction) {
                h->first_size);
 }
 
-/* what is expected of an action: afters(s, 0) + the sum of afters(s, 1 + channel) times each */
-static real *afters(state *s, int i) { return s->memory + AFTERS_AT + i * AFTER; }
-static const real *expected(const state *s, int i) { return s->memory + AFTERS_AT + i * AFTER; }
+/* what a fit expects of an action: expected(s, h, 0) + the sum of expected(s, h, 1 + j) times
+   channel j */
+static const real *expected(const state *s, const head *h, int i) {
+  return s->memory + AFTERS_AT + i * AFTER + h->after_at;
+}
 
 /* the part of the value that is quadratic in the action */
 static real form(const state *s, int i, int j) {
@@ -78,13 +80,12 @@ static real form(const state *s, int i, int j) {
 }
 
 static void foresee_form(state *s) {
-  int at = 0;
-  for (const head *h = heads; h < heads + HEADS; at += h->after_size, ++h) {
+  for (const head *h = heads; h < heads + HEADS; ++h) {
     for (int k = 0; k < h->squared; ++k) {
       for (int i = 0; i <= CHANNELS; ++i) {
-        const real v = dot(h->squares + k * h->squared, expected(s, i) + at, h->squared);
+        const real v = dot(h->squares + k * h->squared, expected(s, h, i), h->squared);
         real *row = s->memory + FORM_AT + i * (1 + CHANNELS);
-        for (int j = 0; j <= CHANNELS; ++j) row[j] += v * expected(s, j)[at + k];
+        for (int j = 0; j <= CHANNELS; ++j) row[j] += v * expected(s, h, j)[k];
       }
     }
   }
@@ -95,15 +96,14 @@ static void foresee_form(state *s) {
 /* takes in what was seen, and finds what is expected of every action */
 static void foresee(state *s) {
   real *slopes = s->memory + LINE_AT; /* of the part of the value that is straight in the action */
-  int at = 0;
   advance(s);
   for (int i = 0; i <= CHANNELS; ++i) slopes[i] = straight[i];
-  for (const head *h = heads; h < heads + HEADS; at += h->after_size, ++h) {
+  for (const head *h = heads; h < heads + HEADS; ++h) {
     real prediction[LARGEST];
     const real *column = h->drift;
     predict(h, s->memory, prediction);
     for (int i = 0; i <= CHANNELS; ++i) {
-      real *after = afters(s, i) + at;
+      real *after = s->memory + AFTERS_AT + i * AFTER + h->after_at;
       for (int k = 0; k < h->after_size; ++k) after[k] = column[k];
       column += h->after_size;
       for (int j = 0; j < h->size; ++j, column += h->after_size) {
@@ -145,12 +145,11 @@ static real bent(int number, real action) {
 }
 
 /* where an action leads, its numbers but one; all, if that is -1 */
-static void lead(const state *s, const head *h, int at, const real *action, int without,
-                 real *after) {
-  for (int i = 0; i < h->after_size; ++i) after[i] = expected(s, 0)[at + i];
-  if (CHOICES > 0) add(after, expected(s, 1 + (int)action[0]) + at, 1, h->after_size);
+static void lead(const state *s, const head *h, const real *action, int without, real *after) {
+  for (int i = 0; i < h->after_size; ++i) after[i] = expected(s, h, 0)[i];
+  if (CHOICES > 0) add(after, expected(s, h, 1 + (int)action[0]), 1, h->after_size);
   for (int j = 0; j < ACTIONS && CHOICES == 0; ++j) {
-    if (j != without) add(after, expected(s, 1 + j) + at, action[j], h->after_size);
+    if (j != without) add(after, expected(s, h, 1 + j), action[j], h->after_size);
   }
 }
 
@@ -182,10 +181,9 @@ static real plain(const state *s, const real *action, int without) {
 /* the value of an action */
 static real value_of(const state *s, const real *action) {
   real value = plain(s, action, -1);
-  int at = 0;
-  for (const head *h = heads; h < heads + HEADS; at += h->after_size, ++h) {
+  for (const head *h = heads; h < heads + HEADS; ++h) {
     real after[LARGEST];
-    lead(s, h, at, action, -1, after);
+    lead(s, h, action, -1, after);
     value += worth_of_features(h, after);
   }
   return value;
@@ -212,17 +210,16 @@ static real search(state *s, const real *held, int number, real *action) {
             0,
             room_for_kinks(s),
             0};
-  int at = 0;
   if (SQUARES) {
     l.curvature = 2 * form(s, 1 + number, 1 + number);
     l.slope += 2 * products(s, number, held, number);
     l.value += (l.slope - slope + l.curvature * start / 2) * start;
     l.slope += l.curvature * start;
   }
-  for (const head *h = heads; h < heads + HEADS; at += h->after_size, ++h) {
-    const real *row = h->value, *along = expected(s, 1 + number) + at;
+  for (const head *h = heads; h < heads + HEADS; ++h) {
+    const real *row = h->value, *along = expected(s, h, 1 + number);
     real after[LARGEST];
-    lead(s, h, at, held, number, after);
+    lead(s, h, held, number, after);
     for (int i = 0; i < h->value_size; ++i, row += 1 + h->after_size) {
       bend(&l, row[0] + dot(row + 1, after, h->after_size), dot(row + 1, along, h->after_size),
            h->weights[h->after_size + i]);
@@ -233,6 +230,7 @@ static real search(state *s, const real *held, int number, real *action) {
   return top_of(&l, action);
 }
 
+#if waggle_NOVELTY
 /* how far a feature is from its mean, squared */
 static real off(int i, real feature) {
   const real v = baseline_weights[i] * (feature - baseline_mean[i]);
@@ -245,7 +243,7 @@ static real departure(const state *s, const real *action) {
   const real *row = h->value;
   real after[LARGEST], sum = off(0, 1);
   int feature = 1;
-  lead(s, h, AFTER - h->after_size, action, -1, after);
+  lead(s, h, action, -1, after);
   for (int i = 0; i < h->after_size; ++i) sum += off(feature++, after[i]);
   for (int i = 0; i < h->value_size; ++i, row += 1 + h->after_size) {
     sum += off(feature++, rectified(row[0] + dot(row + 1, after, h->after_size)));
@@ -255,3 +253,4 @@ static real departure(const state *s, const real *action) {
   }
   return sum;
 }
+#endif

@@ -48,33 +48,36 @@ static real decide(state *s, real *action) {
   return value_of(s, action);
 }
 
-/* takes an action of this value, or forgets everything if it overflowed */
-static int take(state *s, real value) {
-  s->pending = is_usable(value);
-  s->value = s->pending ? value : 0;
-  if (!s->pending) forget(s);
-  return s->pending;
-}
-
+/* Decides, where what is seen can be read; forgets everything if it overflows. */
 static int step(state *s, real reward, const real *observation) {
   real action[ACTIONS] = {0};
-  if (!read_inputs(s, &reward, &observation)) return 0;
+  int overruled = 0;
+#if waggle_GUARDED
+  hold_inputs(s, reward, observation);
+  reward = s->memory[READ_INPUTS_AT];
+  observation = s->memory + READ_INPUTS_AT + REWARDS;
+#else
+  if (REWARDS > 0 && !is_usable(reward)) return 0;
+  for (int i = 0; i < OBSERVATIONS; ++i) {
+    if (!is_usable(observation[i])) return 0;
+  }
+#endif
   if (s->pending) move(s, s->action);
   prepare(s, reward, observation);
   foresee(s);
   real value = decide(s, action);
   ++s->steps;
-  if (waggle_NOVELTY) judge(s, action);
-  const int overruled = overrule(s, action, &value);
-  const int taken = take(s, value);
-  if (!taken && !overruled) return 0;
+#if waggle_GUARDED
+  overruled = overrule(s, action, &value);
+#endif
+  s->pending = is_usable(value);
+  s->value = s->pending ? value : 0;
+  if (!s->pending) forget(s);
+  if (!s->pending && !overruled) return 0;
   for (int i = 0; i < ACTIONS; ++i) s->action[i] = action[i];
   s->begun = 1;
   if (++s->age == HOLD) s->age = 0;
-#if waggle_GUARDED
-  s->acted = 1;
-#endif
-  return taken;
+  return s->pending;
 }
 
 int waggle_step(waggle_state *s, waggle_real reward, const waggle_real *observation,
@@ -98,7 +101,9 @@ int waggle_applied(waggle_state *s, const waggle_real *action) {
   move(s, action);
   s->value = value;
   s->pending = 0;
+#if waggle_GUARDED
   for (int i = 0; i < ACTIONS && REPEATS; ++i) s->action[i] = action[i];
+#endif
   return 1;
 }
 
