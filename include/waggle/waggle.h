@@ -31,12 +31,14 @@
 #include <waggle/model_file.h>
 #include <waggle/mountain_car.h>
 #include <waggle/names.h>
+#include <waggle/neighbours.h>
 #include <waggle/pendulum.h>
 #include <waggle/policy.h>
 #include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/presets.h>
 #include <waggle/progress.h>
+#include <waggle/q_function.h>
 #include <waggle/random.h>
 #include <waggle/recall.h>
 #include <waggle/reservoir.h>
