@@ -33,7 +33,7 @@ class LogCli : public Cli {
 };
 
 TEST_F(LogCli, SettingsAreChosenByTheLog) {
-  write("own.csv", own_rows(800));
+  write("own.csv", own_rows(1000));
   const std::string model = path("m.safetensors");
   const std::string learn =
       "learn " + path("own.csv") + " " + learn_ + " --gamma 0.5 --reward-next";

@@ -303,6 +303,7 @@ TEST(Describe, EveryFieldComesBack) {
   expect_described<RolloutOptions>("RolloutOptions");
   expect_described<LogOptions>("LogOptions");
   expect_described<ExportOptions>("ExportOptions");
+  expect_described<TrialOptions>("TrialOptions");
   expect_described<TuneOptions>("TuneOptions");
   expect_described<ErrorWatchOptions>("ErrorWatchOptions");
   expect_described<GuardOptions>("GuardOptions");

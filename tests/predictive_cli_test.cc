@@ -152,8 +152,7 @@ TEST_F(PredictiveCli, SaysWhereNothingIsPredicted) {
   const std::string learn =
       "learn " + write("coin.csv", text) + " --config " + config +
       " --reward reward --action action --no-reward-input --gamma 0.5 --units 10 -o " + model;
-  expect_parts(done(learn), {"of rows held out no value explains more than a constant would"});
-  done(learn + "");
+  done(learn);
   expect_parts(done("inspect " + model),
                {"R² of 'seen'                -       -       -       -       -\n",
                 "left out               the first 29 rows of each episode (washout)\n",

@@ -61,7 +61,7 @@ struct TuneTrial {
   Estimate gain = {};
   double support = 0.0;     ///< as OffPolicyEstimate's, of the half where it is less
   double seconds = 0.0;     ///< that it took
-  std::string failed = {};  ///< why nothing could be learnt; empty if it could
+  std::string failed = {};  ///< why nothing could be learnt or told; empty if it could
 };
 
 struct TuneResult {

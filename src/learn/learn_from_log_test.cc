@@ -181,7 +181,7 @@ TEST(LearnFromLog, RefusesWhatWouldHaveNoEffect) {
   Simulation simulation(world, 0);
   UniformPolicy initial(world.spec().actions);
   expect_error([&] { learn(simulation, initial, {.collect = {.final_sweeps = 5}}); },
-               "final_sweeps = 5 counts only", "preset direct");
+               "final_sweeps counts only", "preset direct");
 }
 
 TEST(LearnFromLog, WhatASearchTakesFollowsFromTheKindOfValue) {

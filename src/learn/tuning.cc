@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kMostTunedRows = 10'000;
-constexpr Index kFewestTunedRows = 600;
+constexpr Index kFewestTunedRows = 900;
 constexpr Index kTuningChunk = 4096;
 constexpr double kLevel = 0.9;
 constexpr double kLeastSupport = 0.5;  // below, a half does not tell settings apart
@@ -34,6 +34,7 @@ struct TimeOver {};
 struct Verdict {
   std::array<LeftOut, 2> learnt, logged;
   double support = 1.0;
+  std::string fault = {};  // why they cannot tell; empty if they can
 };
 
 /// The mean over the halves of one less the other.
@@ -212,8 +213,6 @@ class Tuner {
                           judge.add(transition, transition.greedy(),
                                     learnt.options.value.washout_rows());
                         });
-    const std::string fault = judge.fault();
-    require(fault.empty(), "{}", fault);
     return judge;
   }
 
@@ -223,6 +222,8 @@ class Tuner {
     for (std::size_t i = 0; i < 2; ++i) {
       const Learnt learnt = learn_half(1 - i, for_trial(options, i), progress);
       OffPolicyJudge judge = judged(i, learnt, progress);
+      verdict.fault = judge.fault();
+      if (!verdict.fault.empty()) return verdict;
       verdict.support = std::min(verdict.support, judge.support());
       verdict.learnt[i] = judge.learnt();
       verdict.logged[i] = judge.logged();
@@ -246,10 +247,13 @@ class Tuner {
                 static_cast<double>(result_.trials.size()));
     try {
       const Verdict verdict = verdict_of(options, progress);
-      if (result_.trials.empty()) given_ = verdict.learnt;
-      trial.support = verdict.support;
-      trial.difference = difference(verdict.learnt, verdict.logged);
-      trial.gain = difference(verdict.learnt, given_);
+      trial.failed = verdict.fault;
+      if (trial.failed.empty()) {
+        if (result_.trials.empty()) given_ = verdict.learnt;
+        trial.support = verdict.support;
+        trial.difference = difference(verdict.learnt, verdict.logged);
+        trial.gain = difference(verdict.learnt, given_);
+      }
     } catch (const Error& error) {
       // What was given must do; of other settings it is worth knowing that they do not.
       if (result_.trials.empty()) throw;
@@ -299,7 +303,9 @@ class Tuner {
     result_.taken = within_reach(given) ? best_trial(result_.trials) : 0;
     const TuneTrial& taken = result_.trials[result_.taken];
     result_.options = taken.options;
-    if (given.support < kLeastSupport) {
+    if (!given.failed.empty()) {
+      result_.reason = "a half of the log cannot tell: " + given.failed;
+    } else if (given.support < kLeastSupport) {
       result_.reason = fmt::format(
           "only {:.0f} % of its decisions lead where the log has been: do not trust this "
           "controller",

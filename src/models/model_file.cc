@@ -176,6 +176,7 @@ std::string learning_text(const Model& model) {
 
 /// Takes options out that older versions wrote and that no longer are.
 void forget_options(nlohmann::json& json) {
+  if (!json.is_object()) return;
   for (const auto& [table, name] : {std::pair{"reservoir", "distribution"},
                                     {"value", "trace"},
                                     {"value", "average_members"},

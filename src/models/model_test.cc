@@ -341,7 +341,7 @@ TEST(Model, ActsOnlyOnWhatFits) {
   own.deviation_factor.resize(0, 0);
   own.baseline.reset();
   own.validate();
-  expect_error([&] { serialise(own); }, "no echo state network");
+  expect_error([&] { serialise(own); }, "no file format");
 }
 
 TEST(Network, IsWhatItsWeightsSay) {

@@ -147,7 +147,9 @@ std::shared_ptr<const ReservoirSystem> read_predictive(const Safetensors& file,
                                                        const InputLayout& layout,
                                                        Tensors& tensors) {
   const std::string kind(PredictiveNetwork::kKind);
-  nlohmann::json json = parse_json(file.metadata.at(kind), kind);
+  const auto text = file.metadata.find(kind);
+  require(text != file.metadata.end(), "metadata '{}' is missing", kind);
+  nlohmann::json json = parse_json(text->second, kind);
   if (json.is_object()) json.erase("predictions");  // stood here in older files
   const auto metadata = from_json_object<model_file::Predictive>(json, kind);
   // As far as options go, so that no size overflows.

@@ -249,7 +249,10 @@ TEST_F(BrokenPredictiveModel, TheNetworkMustPassOnItsInputs) {
   Model plain = bee(6).model;
   Safetensors content = parse_safetensors(serialise(plain), "plain");
   content.metadata["predictive"] = good_.metadata.at("predictive");
+  content.metadata["kind"] = "predictive";
   expect_error([&] { parse_model(serialise(content), "m"); }, "must have direct_inputs");
+  content.metadata["kind"] = "dreamt";
+  expect_error([&] { parse_model(serialise(content), "m"); }, "kind 'dreamt'", "update");
 }
 
 TEST_F(BrokenPredictiveModel, IsCutAnywhere) {
