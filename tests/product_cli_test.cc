@@ -35,8 +35,7 @@ TEST_F(ProductCli, FromALogToAController) {
   expect_parts(done("learn " + path("log.csv") +
                     " --reward nectar --action move --gamma 0.5 --seed 1000 -o " + model),
                {"2000 rows, 1 episode", "'nectar'", "reward, also seen", "'move'",
-                "chosen for this log    the memory itself", "cross-validated", "residual",
-                "next: waggle evaluate"});
+                "cross-validated", "residual", "next: waggle evaluate"});
   expect_parts(done("inspect " + model), {"made by waggle", "log.csv", "echo state property",
                                           "holds for every input", "discount γ             0.5"});
   const json inspected = json::parse(done("inspect --json " + model));
