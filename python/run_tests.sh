@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
 # the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
-# `bench`: the benchmarks; with `docs`: the site; with `env`: makes the environment of the tests, and
-# no more.
+# `bench`: the benchmarks; with `env`: makes the environment of the tests, and no more.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -44,8 +43,8 @@ fi
 pip=("$env/bin/pip" --disable-pip-version-check -q)
 
 if [ -z "$what" ]; then
-  "$env/bin/ruff" check -q python docs/site.py
-  "$env/bin/ruff" format -q --check python docs/site.py
+  "$env/bin/ruff" check -q python
+  "$env/bin/ruff" format -q --check python
 fi
 rm -rf "$work/dist" "$work/repaired"
 began=$SECONDS
@@ -63,9 +62,6 @@ fi
 export WAGGLE_REPAIRED=$([ -z "$what" ] && echo 1) WAGGLE_SOURCE=$PWD
 if [ -z "$what" ]; then
   exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests python/tests
-fi
-if [ "$what" = docs ]; then
-  exec "$env/bin/python" docs/site.py out/site
 fi
 if [ "$what" = bench ]; then
   exec "$env/bin/python" python/benchmarks/bench.py

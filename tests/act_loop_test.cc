@@ -44,13 +44,12 @@ const Model& small_model() {
   return model;
 }
 
-const std::vector<std::string> kJsonLines = {
+const std::vector<std::string> kLines = {
     "{\"reward\":0.5,\"o\":0.25,\"mode\":\"on\"}",
     "{\"reward\":NaN,\"observation\":[-Infinity,1,0]}",
     "{\"reset\":true,\"reward\":1e300,\"o\":-1e300,\"mode=on\":0,\"mode=off\":1}",
     "{\"reset\":true}"};
 const std::string kApplied = "{\"reward\":0.5,\"o\":0.25,\"mode\":\"off\",\"applied\":0.125}";
-const std::vector<std::string> kCsvLines = {"0.5,0.25,1,0", "nan,-inf,1e300,-1e300", "reset"};
 
 /// A line with some damage, often none.
 std::string damaged(const std::vector<std::string>& lines, Draws& draws) {
@@ -79,12 +78,12 @@ TEST(ActLoop, EveryLineHasAnAnswerThatIsOne) {
   for (const bool hold : {true, false}) {
     app::ActLoop loop = loop_with(hold, hold);
     std::uint64_t answered = 0, refused = 0;
-    std::vector<std::string> lines = kJsonLines;
+    std::vector<std::string> lines = kLines;
     if (!hold) lines.push_back(kApplied);
     for (std::uint64_t k = 0; k < tried; ++k) {
       Draws draws = Random(3).at(Purpose::environment, k);
       const std::string line = damaged(lines, draws);
-      const nlohmann::json answer = nlohmann::json::parse(loop.answer_json(line), nullptr, false);
+      const nlohmann::json answer = nlohmann::json::parse(loop.answer(line), nullptr, false);
       ASSERT_TRUE(answer.is_object()) << line;
       if (answer.contains("error")) {
         ++refused;
@@ -101,30 +100,6 @@ TEST(ActLoop, EveryLineHasAnAnswerThatIsOne) {
     EXPECT_GT(refused, tried / 4);
     EXPECT_NE(loop.summary(), "");
   }
-}
-
-TEST(ActLoop, EveryRowHasAnAnswerThatIsOne) {
-  app::ActLoop loop = loop_with(true, false);
-  const auto tried = static_cast<std::uint64_t>(mutations(8000));
-  std::uint64_t answered = 0;
-  for (std::uint64_t k = 0; k < tried; ++k) {
-    Draws draws = Random(4).at(Purpose::environment, k);
-    const std::string answer = loop.answer_csv(k == 0 ? "0,0,1,0" : damaged(kCsvLines, draws));
-    ASSERT_NE(answer, "");
-    ASSERT_EQ(answer.find('\n'), std::string::npos) << answer;
-    if (answer.starts_with("error,") || answer == "reset") continue;
-    ASSERT_EQ(std::count(answer.begin(), answer.end(), ','), 4) << answer;
-    ++answered;
-  }
-  EXPECT_GT(answered, tried / 8);
-}
-
-TEST(ActLoop, OneByteOrderMarkBelongsToNobody) {
-  const std::string mark = "\xEF\xBB\xBF";
-  EXPECT_FALSE(loop_with(true, false).answer_csv(mark + "0,0,1,0").starts_with("error,"));
-  std::string marks;  // megabytes of them are one line like any other that says nothing
-  for (int k = 0; k < 1'000'000; ++k) marks += mark;
-  EXPECT_TRUE(loop_with(true, false).answer_csv(marks).starts_with("error,"));
 }
 
 }  // namespace

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <waggle/detail/atomic_file.h>
 #include <waggle/export.h>
 
 #include "core/check.h"
-#include "files/atomic_file.h"
 
 /// Exported controllers beside the library's.
 namespace waggle {

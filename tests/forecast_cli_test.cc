@@ -175,7 +175,7 @@ TEST_F(ForecastCli, BadInputIsOneLineAndExitCodeTwo) {
 }
 
 TEST_F(ForecastCli, HelpHasExamples) {
-  const Outcome outcome = run("forecast --help");
+  const Outcome outcome = run("forecast --help-all");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.out.find("Example:\n  waggle"), std::string::npos) << outcome.out;
 }

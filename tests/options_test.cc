@@ -21,15 +21,15 @@
 #include <waggle_paper/waggle_paper.h>
 
 #include <waggle/describe.h>
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/options_json.h>
+#include <waggle/detail/options_reader.h>
 #include <waggle/environments.h>
 #include <waggle/presets.h>
 #include <waggle/sensor.h>
 
 #include "config.h"
 #include "expect_error.h"
-#include "files/options_json.h"
-#include "options/describe_records.h"
-#include "options/settle.h"
 
 namespace waggle {
 namespace {

@@ -5,10 +5,9 @@
 
 #include <toml++/toml.h>
 
-#include "files/options_json.h"
-#include "options/describe_records.h"
-#include "files/options_reader.h"
-#include "options/describe_records.h"
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/options_json.h>
+#include <waggle/detail/options_reader.h>
 
 namespace waggle::app {
 

@@ -5,8 +5,9 @@
 #include <fmt/ranges.h>
 #include <waggle_paper/reference/problems.h>
 
-#include "core/check.h"
-#include "core/text.h"
+#include <waggle/detail/require.h>
+#include <waggle/detail/text.h>
+
 #include "repeat_command.h"
 
 namespace waggle::app {

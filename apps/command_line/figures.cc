@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/detail/atomic_file.h>
 #include <waggle/version.h>
-
-#include "files/atomic_file.h"
 
 namespace waggle::app {
 
@@ -16,16 +15,6 @@ using nlohmann::ordered_json;
 
 Figure missing_figure(const std::string& name, const std::string& why) {
   return {.name = name, .columns = {}, .rows = {}, .missing = why};
-}
-
-Figure calibration_figure(const LogEvaluation& evaluation) {
-  Figure figure{"calibration", {"value", "return", "deviation", "rows"}, {}};
-  for (const LogEvaluation::Decile& decile : evaluation.deciles) {
-    figure.rows.push_back(
-        {decile.value, decile.realised, decile.deviation, static_cast<double>(decile.rows)});
-  }
-  if (figure.rows.empty()) figure.missing = "too few rows to know what followed";
-  return figure;
 }
 
 double known_error(const RidgeCandidate& candidate) {

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <waggle/evaluation.h>
 #include <waggle/least_squares.h>
 
 namespace waggle::app {
@@ -22,9 +21,6 @@ struct Figure {
 
 /// A figure that could not be made.
 Figure missing_figure(const std::string& name, const std::string& why);
-
-/// "calibration": value, return, deviation and rows of each decile.
-Figure calibration_figure(const LogEvaluation& evaluation);
 
 /// The error of a λ, NaN where cross-validation could not say.
 double known_error(const RidgeCandidate& candidate);

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/text.h"
-#include "files/atomic_file.h"
-#include "options/settle.h"
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/options_reader.h>
+#include <waggle/detail/text.h>
+
 #include "progress.h"
 #include "usage.h"
 
@@ -114,7 +115,7 @@ std::string check_whole(std::string& text) {
   return {};
 }
 
-std::string check_number(const std::string& text) {
+std::string check_number(std::string& text) {
   double number = 0.0;
   const std::errc error = parse(text, number);
   if (error == std::errc()) return {};
@@ -126,6 +127,18 @@ std::string check_number(const std::string& text) {
   const bool comma = point != text && parse(point, number) == std::errc();
   return fmt::format("{} must be a number{}", shown(text),
                      comma ? fmt::format("; decimals are behind a point: {}", point) : "");
+}
+
+std::string check_list(std::string& text) {
+  for (std::string& part : parts_of(text)) {
+    if (std::string fault = check_number(part); !fault.empty()) return fault;
+  }
+  return {};
+}
+
+template <auto check>
+std::string check_unless_none(std::string& text) {
+  return text == "none" ? std::string() : check(text);
 }
 
 toml::table parse_file(const std::filesystem::path& path) {
@@ -174,35 +187,20 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 }  // namespace
 
 void check_numbers(CLI::App& app) {
-  const auto transform = [](CLI::Option* option, std::string (*check)(std::string&)) {
-    option->transform(CLI::Validator([check](std::string& text) { return check(text); }, ""));
-  };
+  using Check = std::string (*)(std::string&);
+  static const std::map<std::string, Check> checks = {
+      {kWhole, check_whole<std::int64_t>},
+      {kNatural, check_whole<std::uint64_t>},
+      {kNumber, check_number},
+      {kWholeOrNone, check_unless_none<check_whole<std::int64_t>>},
+      {kNumberOrNone, check_unless_none<check_number>},
+      {kNumbersOrNone, check_unless_none<check_list>}};
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : command->get_options()) {
-      const std::string type = option->get_type_name();
-      if (type == kWhole) transform(option, check_whole<std::int64_t>);
-      if (type == kNatural) transform(option, check_whole<std::uint64_t>);
-      if (type == kNumber) option->check(check_number);
-      if (type == kNumbersOrNone) {
-        option->check([](const std::string& text) {
-          if (text == "none") return std::string();
-          std::string fault;
-          for (const std::string& part : parts_of(text)) {
-            if (fault.empty()) fault = check_number(part);
-          }
-          return fault;
-        });
-      }
-      if (type == kWholeOrNone) {
-        transform(option, [](std::string& text) {
-          return text == "none" ? std::string() : check_whole<std::int64_t>(text);
-        });
-      }
-      if (type == kNumberOrNone) {
-        option->check([](const std::string& text) {
-          return text == "none" ? std::string() : check_number(text);
-        });
-      }
+      const auto found = checks.find(option->get_type_name());
+      if (found == checks.end()) continue;
+      option->transform(
+          CLI::Validator([check = found->second](std::string& text) { return check(text); }, ""));
     }
   }
 }
@@ -333,7 +331,7 @@ toml::table ConfigFile::apply() {
       for (CLI::Option* option : command_->get_options()) {
         if (flags_ != nullptr && flags_->has(option)) continue;
         for (const std::string& own : names_of(*option)) {
-          if (own == "config" || own == "help") continue;
+          if (own == "config" || own.starts_with("help")) continue;
           known.push_back(own);
           if (own == dashed(name)) found = option;
         }

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include <waggle/error.h>
+#include <waggle/execution.h>
 #include <waggle/version.h>
 
-#include "linalg/dense.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "usage.h"
@@ -63,8 +63,7 @@ void Threads::add(CLI::App& command) {
 int run_program(CLI::App& app, int argc, char** argv) {
   program_name = app.get_name();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is an error of writing
-  linalg::use_vectors();
-  linalg::leave_threads_to_caller();  // we have threads of our own; more below would only collide
+  prepare_process();
   app.set_version_flag("--version", "waggle " WAGGLE_VERSION);
   app.require_subcommand(0, 1);  // none is checked below, after unknown options are named
   check_numbers(app);
@@ -75,7 +74,7 @@ int run_program(CLI::App& app, int argc, char** argv) {
     }
     return interrupted() ? kInterrupted : kDone;
   } catch (const CLI::ParseError& error) {
-    return ended(kBadInput, usage_fault(app, error, {argv + 1, argv + argc}));
+    return ended(kBadInput, usage_fault(app, error));
   } catch (const Error& error) {
     return ended(kBadInput, error.what());
   } catch (const Interrupted&) {

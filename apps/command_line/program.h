@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/parallel.h"
+#include <waggle/execution.h>
 
 namespace waggle::app {
 

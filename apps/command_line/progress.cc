@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "files/atomic_file.h"
+#include <waggle/detail/atomic_file.h>
 
 namespace waggle::app {
 

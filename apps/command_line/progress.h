@@ -8,9 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <waggle/execution.h>
 #include <waggle/progress.h>
-
-#include "core/parallel.h"
 
 namespace waggle::app {
 

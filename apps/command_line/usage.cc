@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <waggle/detail/text.h>
 #include <waggle/error.h>
 
-#include "core/text.h"
 #include "option_flags.h"
 
 namespace waggle::app {
@@ -58,38 +57,10 @@ std::string unknown_word(const CLI::App& app, const CLI::App& command) {
   return {};
 }
 
-/// An option before the command; empty if there is none.
-std::string misplaced_option(const CLI::App& app, const CLI::App& command) {
-  for (const std::string& word : app.remaining()) {
-    if (!word.starts_with('-')) continue;
-    const std::string name = word.substr(0, word.find('='));
-    return fmt::format("there is no option {} before the command; those of {} come after it",
-                       shown(name), shown(command.get_name()));
-  }
-  return {};
-}
-
 /// Parser messages may run over several lines; a message here is one.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
-}
-
-/// The parser calls an option by the first of its names; here it has the one that was typed.
-std::string by_name_typed(std::string fault, const CLI::App& command,
-                          const std::vector<std::string>& typed) {
-  for (const CLI::Option* option : command.get_options()) {
-    const std::string first = option->get_name();
-    if (!fault.starts_with(first + ":")) continue;
-    for (const std::string& name : option->get_lnames()) {
-      const auto is_it = [&](const std::string& word) {
-        return word.substr(0, word.find('=')) == "--" + name;
-      };
-      if (std::none_of(typed.begin(), typed.end(), is_it)) continue;
-      return "--" + name + fault.substr(first.size());
-    }
-  }
-  return fault;
 }
 
 }  // namespace
@@ -112,34 +83,12 @@ std::string by_its_range(const std::string& fault) {
                      std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
 }
 
-void add_help(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("help", "Print the help of a command, or of all of them");
-  auto name = std::make_shared<std::string>();
-  command->add_option("command", *name, "the command");
-  command->footer(fmt::format("Example:\n  {} help completions", app.get_name()));
-  command->callback([&app, name] {
-    if (name->empty()) {
-      print(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
-      return;
-    }
-    const std::vector<std::string> names = command_names(app);
-    if (std::find(names.begin(), names.end(), *name) == names.end()) {
-      throw Error(missing_name("command", *name, names));
-    }
-    const CLI::App* asked = app.get_subcommand(*name);
-    print(asked->get_formatter()->make_help(asked, app.get_name() + " " + *name,
-                                            CLI::AppFormatMode::Normal));
-  });
-}
-
-std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
-                        const std::vector<std::string>& typed) {
+std::string usage_fault(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   const CLI::App& command = commands.empty() ? app : *commands.front();
   // A misspelt option is also why one that is required is missing.
   std::string fault = unknown_word(app, command);
-  if (fault.empty() && &command != &app) fault = misplaced_option(app, command);
-  if (fault.empty()) fault = by_name_typed(by_its_range(one_line(error.what())), command, typed);
+  if (fault.empty()) fault = by_its_range(one_line(error.what()));
   return fmt::format("{} (see {} {}--help)", fault, app.get_name(),
                      commands.empty() ? "" : command.get_name() + " ");
 }

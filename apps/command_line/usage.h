@@ -7,14 +7,9 @@
 
 namespace waggle::app {
 
-/// `waggle help` and `waggle help COMMAND`.
-void add_help(CLI::App& app);
-
 /// One line for a person about a command line that was not understood: what was typed and is not
-/// there, with the name nearest to it, or what the parser says; and where there is help. `typed`
-/// are the words of the command line.
-std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
-                        const std::vector<std::string>& typed);
+/// there, with the name nearest to it, or what the parser says; and where there is help.
+std::string usage_fault(const CLI::App& app, const CLI::ParseError& error);
 
 /// "; did you mean 'bee-world'?" of a word that names no file there is, but nearly one of these;
 /// else nothing.

@@ -1,16 +1,16 @@
 #include "act_cells.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "files/json.h"
-#include "logs/csv.h"
+#include <waggle/detail/json.h>
+#include <waggle/detail/require.h>
 
 namespace waggle::app {
 
@@ -26,15 +26,6 @@ double number(const nlohmann::json& json, const std::string& name) {
   require(std::isfinite(value), "{}: must be finite", printable(name));
   return value;
 }
-
-double number(const std::string& cell, const std::string& name) {
-  const Table::Cell parsed = parse_number(cell);
-  require(parsed.kind == Table::Cell::Kind::number && std::isfinite(parsed.value),
-          "{}: {} is not a finite number", printable(name), shown(cell));
-  return parsed.value;
-}
-
-bool is_nothing(const std::string& cell) { return waggle::is_nothing(parse_number(cell), cell); }
 
 std::string with_quoted_words(const std::string& line) {
   std::string text;
@@ -59,42 +50,28 @@ std::string with_quoted_words(const std::string& line) {
 double reading(const nlohmann::json& json, const std::string& name) {
   const bool word = json.is_string() &&
                     std::ranges::find(kNotFinite, json.get<std::string>()) != std::end(kNotFinite);
-  return word ? parse_number(json.get<std::string>()).value : number(json, name);
+  if (!word) return number(json, name);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return json == "NaN" ? std::numeric_limits<double>::quiet_NaN()
+                       : (json == "Infinity" ? kInfinity : -kInfinity);
 }
 
-double reading(const std::string& cell, const std::string& name) {
-  const Table::Cell parsed = parse_number(cell);
-  return parsed.kind == Table::Cell::Kind::not_finite ? parsed.value : number(cell, name);
+std::optional<double> number_in(const std::string& text) {
+  double value = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const bool is_number = stop == end && error == std::errc() && std::isfinite(value);
+  return is_number ? std::optional(value) : std::nullopt;
 }
 
 bool same_label(const std::string& a, const std::string& b) {
-  const Table::Cell left = parse_number(a), right = parse_number(b);
-  const bool numbers = left.kind == Table::Cell::Kind::number && right.kind == left.kind;
-  return a == b || (numbers && left.value == right.value);
+  const std::optional<double> left = number_in(a), right = number_in(b);
+  return a == b || (left && left == right);
 }
 
 std::string label_in(const nlohmann::json& json, const std::string& name) {
   require(json.is_string() || json.is_number(), "{}: must be a label", printable(name));
   return json.is_string() ? json.get<std::string>() : json.dump();
-}
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && line.compare(i, 2, "\"\"") == 0) {
-      cells.back() += line[i++];  // a quote within quotes
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  require(!quoted, "a quote is not closed");
-  return cells;
 }
 
 }  // namespace waggle::app

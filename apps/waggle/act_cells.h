@@ -1,7 +1,7 @@
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -11,23 +11,17 @@ namespace waggle::app {
 
 /// A finite number.
 double number(const nlohmann::json& json, const std::string& name);
-double number(const std::string& cell, const std::string& name);
 
 /// What a sensor says: NaN and infinity, too, which are for the guard.
 double reading(const nlohmann::json& json, const std::string& name);
-double reading(const std::string& cell, const std::string& name);
-
-/// Whether a cell is empty, or a word for nothing.
-bool is_nothing(const std::string& cell);
 
 /// Puts quotes around what some programs write for numbers that JSON has none for.
 std::string with_quoted_words(const std::string& line);
 
+/// The finite number a label is, if it is one.
+std::optional<double> number_in(const std::string& text);
 /// A label that is a number is the same however it is written.
 bool same_label(const std::string& a, const std::string& b);
 std::string label_in(const nlohmann::json& json, const std::string& name);
-
-/// The cells of a line of CSV.
-std::vector<std::string> split(const std::string& line);
 
 }  // namespace waggle::app

@@ -1,5 +1,3 @@
-#include "act_command.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -16,11 +14,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/model_file.h>
 #include <waggle/names.h>
 
 #include "act_loop.h"
-#include "core/check.h"
+#include "commands.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "usage.h"
@@ -116,7 +115,6 @@ std::unique_ptr<Policy> fallback_policy(const std::string& name, const Model& mo
 struct ActCommand {
   ConfigFile config;
   std::filesystem::path file;
-  std::string format = "json";
   std::uint64_t seed = 0;
   bool resume = false;
   std::string fallback;
@@ -131,7 +129,6 @@ struct ActCommand {
     const std::optional<AdaptationOptions> learning = read_learning(given);
     read_options(given, guard);
     guard.validate();
-    require(format == "json" || format == "csv", "--format {}: must be json or csv", format);
     const Model model = load_model(file);
     ActLoop loop(model, seed, resume ? Start::training_ended : Start::fresh,
                  {.options = guard,
@@ -191,15 +188,15 @@ struct ActCommand {
     saved_ = loop.steps();
     try {
       save_model(save, become(loop));
-      told_of_failure_ = false;
+      said_failure_ = false;
     } catch (const std::exception& error) {
-      if (!told_of_failure_) tell(fmt::format("step {}: {}", saved_, error.what()));
-      told_of_failure_ = true;
+      if (!said_failure_) tell(fmt::format("step {}: {}", saved_, error.what()));
+      said_failure_ = true;
     }
   }
 
   std::uint64_t saved_ = 0;  // the step of the last time
-  bool told_of_failure_ = false;
+  bool said_failure_ = false;
 
   static void tell(const std::string& text) { fmt::print(stderr, "waggle: {}\n", text); }
 
@@ -210,8 +207,7 @@ struct ActCommand {
     bool too_long = false;
     while (lines.next(line, too_long)) {
       if (too_long) line = "(a line longer than 1 MiB)";
-      const std::string answer = format == "json" ? loop.answer_json(line) : loop.answer_csv(line);
-      if (!write_out(answer + "\n")) return;
+      if (!write_out(loop.answer(line) + "\n")) return;
       save_now_and_then(loop);
     }
   }
@@ -224,8 +220,6 @@ void add_act(CLI::App& app) {
       "act", "Control: read what is seen, a line at a time, and answer each with an action");
   auto options = std::make_shared<ActCommand>();
   command->add_option("model", options->file, "a model file")->required();
-  command->add_option("--format", options->format, "of the lines: json or csv")
-      ->capture_default_str();
   command->add_option("--seed", options->seed, "of random candidates, where the search needs them")
       ->capture_default_str();
   command->add_flag("--resume", options->resume,
@@ -253,7 +247,7 @@ void add_act(CLI::App& app) {
       "them\n"
       "      says what the last action really was, where it was not what was answered;\n"
       "      {\"reward\": -1, \"terminated\": true} ends an episode of which nothing follows\n"
-      "      what may be missing (learn --missing hold) may be null or left out, in CSV empty\n"
+      "      what may be missing (learn --missing hold) may be null or left out\n"
       "Out:  {\"action\": 0.05, \"value\": 3.1, \"standard_error\": 0.02, \"novelty\": 0.6}, or\n"
       "      {\"error\": \"…\"} for a line that is not understood, which is then as if it had not "
       "come.\n"
@@ -264,12 +258,6 @@ void add_act(CLI::App& app) {
       "      the last value or the end of the range was read; \"stuck\": those that do not change\n"
       "      any more; \"by\": \"fallback\" or, of --learn, \"adapted\"; \"alarm\": the step since "
       "when its errors are larger\n"
-      "CSV:  reward,observation,… in, action,value,standard_error,novelty,notes out; a first line "
-      "of\n"
-      "      names may say another order, with a column 'applied' (or 'applied_NAME' for each of\n"
-      "      several actions), empty where it was as answered; the line 'reset' starts an "
-      "episode,\n"
-      "      'terminated,REWARD' ends one\n"
       "Example:\n  echo '{\"nectar\": 1.2}' | waggle act bee.safetensors\n"
       "  waggle act bee.safetensors --learn --save bee2.safetensors   # and later, to go on from "
       "there:\n"

@@ -7,9 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
-#include "files/json.h"
-#include "logs/csv.h"
+#include <waggle/detail/json.h>
+#include <waggle/detail/text.h>
 
 namespace waggle::app {
 
@@ -128,7 +127,7 @@ void ActEvents::look_at_learning() {
       policy_.steps(), -learning.last_difference(), learning.last_interval(), learning.trust()));
 }
 
-std::string ActEvents::json() const {
+std::string ActEvents::text() const {
   std::string text;
   if (policy_.novelty()) {
     // JSON has no infinity, which a reservoir that runs away comes to.
@@ -153,28 +152,6 @@ std::string ActEvents::json() const {
   }
   if (policy_.alarm()) text += fmt::format(",\"alarm\":{}", *policy_.alarm());
   return text;
-}
-
-std::string ActEvents::csv_names() const {
-  return policy_.knows_novelty() ? ",novelty,notes" : ",notes";
-}
-
-std::string ActEvents::csv() const {
-  std::string notes;
-  const auto note = [&](const std::string& text) { notes += (notes.empty() ? "" : ";") + text; };
-  for (Index i = 0; i < policy_.inputs().channels(); ++i) {
-    if (held(i)) note("held:" + name(i));
-    if (policy_.inputs().now(InputFault::stuck, i)) note("stuck:" + name(i));
-  }
-  if (policy_.fell_back()) {
-    note("fallback");
-  } else if (policy_.acted_adapted()) {
-    note("adapted");
-  }
-  if (policy_.alarm()) note(fmt::format("alarm:{}", *policy_.alarm()));
-  const std::string novelty =
-      policy_.novelty() ? fmt::format(",{}", *policy_.novelty()) : std::string();
-  return novelty + "," + (notes.empty() ? "" : csv_cell(notes));
 }
 
 /// Of every channel that had it.

@@ -19,12 +19,8 @@ class ActEvents {
   /// After every step of the policy: tells what there was not before. `percept` is as it came.
   void look(const Percept& percept);
 
-  /// What an answer says beside the value: members of a JSON object, each after a comma, …
-  std::string json() const;
-  /// … or cells of a row, the same number of them in all rows, each after a comma, …
-  std::string csv() const;
-  /// … and their names.
-  std::string csv_names() const;
+  /// What an answer says beside the value: members of a JSON object, each after a comma.
+  std::string text() const;
 
   /// What was noticed in all steps; empty if nothing was.
   std::string summary() const;

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/json.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/text.h>
+
 #include "act_cells.h"
-#include "core/check.h"
-#include "core/text.h"
-#include "files/json.h"
-#include "logs/csv.h"
 
 namespace waggle::app {
 
@@ -31,16 +31,16 @@ ActLoop::ActLoop(const Model& model, std::uint64_t seed, Start start, Guard guar
   percept_.observation = VectorXd::Zero(model.environment.observation_size());
   for (const std::string& name : model.environment.choice_names) {
     // As the log had it: a number is a number.
-    const bool numeric = parse_number(name).kind == Table::Cell::Kind::number;
-    json_labels_.push_back(numeric ? name : nlohmann::json(name).dump());
+    const bool numeric = number_in(name) && nlohmann::json::accept(name);
+    choice_texts_.push_back(numeric ? name : nlohmann::json(name).dump());
   }
 }
 
-std::string ActLoop::answer_json(const std::string& line) {
+std::string ActLoop::answer(const std::string& line) {
   try {
     const nlohmann::json json = parse_json(with_quoted_words(line), "line");
     require(json.is_object(), "line: must be a JSON object");
-    const bool reset = read_json(json);
+    const bool reset = read(json);
     if (reset) begin_episode();
     if (reset && json.size() == 1) return "{\"reset\":true}";
     if (terminated_) {
@@ -50,9 +50,9 @@ std::string ActLoop::answer_json(const std::string& line) {
     act();
     std::string text = "{\"action\":";
     if (action_.size() == 1) {
-      text += json_cell(0);
+      text += action_text(0);
     } else {
-      for (Index i = 0; i < action_.size(); ++i) text += (i == 0 ? "[" : ",") + json_cell(i);
+      for (Index i = 0; i < action_.size(); ++i) text += (i == 0 ? "[" : ",") + action_text(i);
       text += "]";
     }
     text += fmt::format(",\"value\":{}", policy_.value());
@@ -62,48 +62,9 @@ std::string ActLoop::answer_json(const std::string& line) {
       text += std::isfinite(error) ? fmt::format(",\"standard_error\":{}", error)
                                    : ",\"standard_error\":null";
     }
-    return text + events_.json() + "}";
+    return text + events_.text() + "}";
   } catch (const Error& error) {
     return nlohmann::json{{"error", error.what()}}.dump();
-  }
-}
-
-std::string ActLoop::answer_csv(std::string line) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (header_may_come_ && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
-  try {
-    if (line == "reset") {
-      begin_episode();
-      return "reset";
-    }
-    const std::vector<std::string> cells = split(line);
-    if (cells.size() == 2 && cells[0] == "terminated") {
-      told_ = false;
-      percept_.reward = reading(cells[1], spec().reward_name);
-      terminate();
-      return "terminated";
-    }
-    if (header_may_come_) {
-      const Table::Cell first = parse_number(cells.front());
-      if (first.kind == Table::Cell::Kind::text && !is_nothing(cells.front())) {
-        // Until it is understood, nobody knows in which order the numbers come.
-        header_is_due_ = true;
-        std::string names = header(cells);
-        header_may_come_ = header_is_due_ = false;
-        return names;
-      }
-      require(!header_is_due_, "the names of the columns were not understood: send them again");
-      header_may_come_ = false;
-    }
-    read_csv(cells);
-    act();
-    std::string text;
-    for (Index i = 0; i < action_.size(); ++i) text += (i > 0 ? "," : "") + csv_action(i);
-    text += fmt::format(",{}", policy_.value());
-    if (model_.has_confidence()) text += fmt::format(",{}", error_of_value());
-    return text + events_.csv();
-  } catch (const Error& error) {
-    return "error," + csv_cell(error.what());
   }
 }
 
@@ -116,22 +77,20 @@ void ActLoop::begin_episode() {
 /// The episode ended with the reward of its last action; what comes next begins another.
 void ActLoop::terminate() {
   require(step_ > 0, "terminated: no action has been answered in this episode yet");
-  if (told_) policy_.applied(applied_);
+  if (says_applied_) policy_.applied(applied_);
   policy_.end_episode(percept_);
   begin_episode();
 }
 
 void ActLoop::act() {
-  if (told_) policy_.applied(applied_);
+  if (says_applied_) policy_.applied(applied_);
   try {
     // What learns tries something else in every episode.
     Draws draws = random_.at(Purpose::policy, learns() ? clock_ : step_);
     policy_.act(percept_, draws, next_);
   } catch (const Error&) {
-    if (told_) policy_.applied(action_);  // as if the line had not come
-    const std::string cause = far_outside();
-    if (cause.empty()) throw;
-    throw Error(cause);
+    if (says_applied_) policy_.applied(action_);  // as if the line had not come
+    throw;
   }
   action_.swap(next_);
   missing_.keep(percept_.observation, held_);
@@ -210,30 +169,10 @@ void ActLoop::forget_reward() {
   if (!spec().reward_is_input) percept_.reward = std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Names the channel that no decision can be made with, if one of them is so far from what was
-/// learnt from that it must be the cause.
-std::string ActLoop::far_outside() const {
-  constexpr double kFar = 1e6;  // widths of the range learnt from
-  std::string text;
-  double farthest = kFar;
-  for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
-    const double value = i == 0 ? percept_.reward : percept_.observation[i - 1];
-    const Index at = i == 0 ? 0 : i + spec().actions.size();
-    const double low = model_.ranges.minimum[at], high = model_.ranges.maximum[at];
-    const double width = high > low ? high - low : std::max(1.0, std::abs(high));
-    const double far = std::max(low / width - value / width, value / width - high / width);
-    if (!(far > farthest)) continue;
-    farthest = far;
-    text = fmt::format("{}: {} is far outside the {:.4g} to {:.4g} that was learnt from",
-                       printable(name_of_channel(i)), value, low, high);
-  }
-  return text;
-}
-
 /// Reads a percept, and what was applied before it; returns whether an episode begins with it.
-bool ActLoop::read_json(const nlohmann::json& json) {
+bool ActLoop::read(const nlohmann::json& json) {
   bool reset = false;
-  told_ = terminated_ = false;
+  says_applied_ = terminated_ = false;
   forget_reward();
   std::vector<std::string> given(1 + spec().observation_names.size());  // by which key
   const auto claim = [&](Index at, const std::string& key) {
@@ -274,7 +213,8 @@ bool ActLoop::read_json(const nlohmann::json& json) {
       throw Error(missing_name("channel", key, names));
     }
   }
-  require(!reset || !told_, "applied: an episode begins with this line, no action came before it");
+  require(!reset || !says_applied_,
+          "applied: an episode begins with this line, no action came before it");
   require(!reset || !terminated_, "terminated: an episode begins with this line");
   if (reset && json.size() == 1) return true;
   if (terminated_) {
@@ -291,100 +231,25 @@ bool ActLoop::read_json(const nlohmann::json& json) {
 
 void ActLoop::read_applied(const nlohmann::json& json) {
   if (json.is_null()) return;  // as answered
-  told_ = true;
+  says_applied_ = true;
   if (applied_.size() == 1) {
-    applied_[0] = applied_json(json);
+    applied_[0] = applied_number(json);
     return;
   }
   require(json.is_array() && static_cast<Index>(json.size()) == applied_.size(),
           "applied: must be a list of {}", counted(applied_.size(), "number"));
   for (Index i = 0; i < applied_.size(); ++i) {
-    applied_[i] = applied_json(json[static_cast<std::size_t>(i)]);
+    applied_[i] = applied_number(json[static_cast<std::size_t>(i)]);
   }
 }
 
-double ActLoop::applied_json(const nlohmann::json& json) const {
-  if (json_labels_.empty()) return number(json, "applied");
+double ActLoop::applied_number(const nlohmann::json& json) const {
+  if (choice_texts_.empty()) return number(json, "applied");
   const std::string label = label_in(json, "applied");
   const std::optional<double> found = choice(label);
   if (!found) {
     throw Error("applied: " + missing_name("choice", label, spec().choice_names));
   }
-  return *found;
-}
-
-/// Names instead of numbers in the first line say in which order the numbers come.
-std::string ActLoop::header(const std::vector<std::string>& names) {
-  std::vector<Place> order;
-  for (const std::string& name : names) {
-    const Place next = place(name);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      require(next.kind == Place::Kind::none || next != order[i],
-              "columns {} and {} are the same: give one of them", shown(names[i]), shown(name));
-    }
-    order.push_back(next);
-  }
-  for (Index i = needs_reward() ? 0 : 1; i <= spec().observation_size(); ++i) {
-    const bool there = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return channel(name) == i || name_of_channel(i).starts_with(name + "=");
-    });
-    if (!there) throw Error(missing_name("column", name_of_channel(i), names));
-  }
-  order_ = order;
-  header_ = names;
-  std::string text;
-  for (const std::string& name : spec().action_names) text += csv_cell(name) + ",";
-  return text + (model_.has_confidence() ? "value,standard_error" : "value") + events_.csv_names();
-}
-
-ActLoop::Place ActLoop::place(const std::string& name) const {
-  const Index at = channel(name);
-  if (at >= 0) return {Place::Kind::percept, at};
-  const std::vector<Index> labelled = labels(name);
-  if (!labelled.empty()) return {Place::Kind::label, labelled.front()};
-  const std::vector<std::string>& actions = spec().action_names;
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    if (name == "applied_" + actions[i] || (actions.size() == 1 && name == "applied")) {
-      return {Place::Kind::applied, static_cast<Index>(i)};
-    }
-  }
-  return {};  // a column of a log that the model does not read
-}
-
-void ActLoop::read_csv(const std::vector<std::string>& cells) {
-  std::vector<Place> order = order_;
-  if (order.empty()) {
-    for (Index i = needs_reward() ? 0 : 1; i <= spec().observation_size(); ++i) {
-      order.push_back({Place::Kind::percept, i});
-    }
-  }
-  require(cells.size() == order.size(), "{}, must be {}", counted(std::ssize(cells), "number"),
-          order.size());
-  told_ = false;
-  forget_reward();
-  applied_ = action_;
-  std::vector<bool> given(1 + spec().observation_names.size(), false);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Index at = order[i].index;
-    if (order[i].kind == Place::Kind::percept && !(may_miss(at) && is_nothing(cells[i]))) {
-      slot(at) = reading(cells[i], name_of_channel(at));
-      given[static_cast<std::size_t>(at)] = true;
-    }
-    if (order[i].kind == Place::Kind::label) {
-      read_label(header_[i], cells[i].empty() ? "missing" : cells[i]);
-      for (const Index one : labels(header_[i])) given[static_cast<std::size_t>(one)] = true;
-    }
-    if (order[i].kind != Place::Kind::applied || cells[i].empty()) continue;  // as answered
-    told_ = true;
-    applied_[at] = applied_cell(cells[i]);
-  }
-  fill_missing(std::move(given), held_, step_ == 0);
-}
-
-double ActLoop::applied_cell(const std::string& cell) const {
-  if (json_labels_.empty()) return number(cell, "applied");
-  const std::optional<double> found = choice(cell);
-  if (!found) throw Error("applied: " + missing_name("choice", cell, spec().choice_names));
   return *found;
 }
 
@@ -396,14 +261,8 @@ std::optional<double> ActLoop::choice(const std::string& label) const {
   return std::nullopt;
 }
 
-std::string ActLoop::json_cell(Index i) const {
-  if (!json_labels_.empty()) return json_labels_[static_cast<std::size_t>(action_[i])];
-  return fmt::format("{}", action_[i]);
-}
-
-std::string ActLoop::csv_action(Index i) const {
-  const auto& labels = spec().choice_names;
-  if (!labels.empty()) return csv_cell(labels[static_cast<std::size_t>(action_[i])]);
+std::string ActLoop::action_text(Index i) const {
+  if (!choice_texts_.empty()) return choice_texts_[static_cast<std::size_t>(action_[i])];
   return fmt::format("{}", action_[i]);
 }
 

@@ -1,5 +1,3 @@
-#include "evaluate_command.h"
-
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -12,16 +10,17 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/text.h>
 #include <waggle/evaluation.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
-#include "core/check.h"
-#include "core/text.h"
+#include "commands.h"
 #include "environments.h"
 #include "figures.h"
-#include "files/atomic_file.h"
 #include "log_evaluation_text.h"
 #include "log_flags.h"
 #include "model_text.h"

@@ -1,5 +1,3 @@
-#include "export_command.h"
-
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -7,12 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/require.h>
 #include <waggle/export.h>
 #include <waggle/model_file.h>
 #include <waggle/names.h>
 
-#include "core/check.h"
-#include "files/atomic_file.h"
+#include "commands.h"
 #include "option_flags.h"
 #include "repeat_command.h"
 

@@ -1,5 +1,3 @@
-#include "forecast_command.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -10,14 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/table.h>
 #include <waggle/forecast.h>
+#include <waggle/log.h>
 
+#include "commands.h"
 #include "config.h"
 #include "figures.h"
-#include "files/atomic_file.h"
-#include "learn/fit_checks.h"
-#include "logs/csv.h"
-#include "logs/series_file.h"
 #include "progress.h"
 #include "repeat_command.h"
 #include "reservoir_flags.h"
@@ -105,7 +103,11 @@ std::string to_table(const ForecastRun& run, const Series& series) {
   if (!run.options.model.solve.choose()) return text + "\n";
   text += ", chosen by cross-validation\n";
   const RidgeEdge edge = fit.ridge_edge();
-  return edge == RidgeEdge::none ? text : text + "  ! " + ridge_edge_text(edge) + "\n";
+  if (edge == RidgeEdge::none) return text;
+  const bool smallest = edge == RidgeEdge::smallest;
+  return text + fmt::format("  ! λ was chosen at the {} end of its range: give a {}_ridge\n",
+                            smallest ? "lower" : "upper",
+                            smallest ? "smaller smallest" : "larger largest");
 }
 
 ordered_json to_json(const Score& score) {

@@ -1,18 +1,16 @@
-#include "inspect_command.h"
-
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/echo_state.h>
 #include <waggle/model_file.h>
 
-#include "core/check.h"
+#include "commands.h"
 #include "model_text.h"
 #include "option_flags.h"
-#include "progress.h"
 
 namespace waggle::app {
 
@@ -24,8 +22,6 @@ namespace {
 struct InspectCommand {
   ConfigFile config;
   std::filesystem::path file;
-  bool memory = false;
-  Index delays = 0;
   bool json = false;
 
   void run();
@@ -52,11 +48,6 @@ void InspectCommand::run() {
   const Model model = load_model(file);
   const EchoStateNetwork& network = memory_network(model);
   const EchoStateReport report = check_echo_state(network);
-  std::optional<MemoryCapacity> capacity;
-  if (memory || delays != 0) {
-    heed_interrupts();
-    capacity = run_interruptibly([&] { return measure_memory(network, delays); });
-  }
   if (json) {
     ordered_json result = model_json(model);
     result["echo_state"] = {{"operator_norm", report.operator_norm},
@@ -66,11 +57,6 @@ void InspectCommand::run() {
                             {"guaranteed", report.guaranteed},
                             {"measured_rate", report.measured.rate},
                             {"met", report.measured.met}};
-    if (capacity) {
-      result["memory"] = {{"total", capacity->total},
-                          {"delays", capacity->capacity.rows()},
-                          {"diverged", capacity->diverged}};
-    }
     print(result.dump(2) + "\n");
     return;
   }
@@ -84,13 +70,6 @@ void InspectCommand::run() {
                                        ? "known: act says the standard error of every value"
                                        : "not known");
   text += echo_state_lines(report);
-  if (capacity) {
-    text += table_line("memory capacity",
-                       capacity->diverged
-                           ? "the states do not stay finite"
-                           : fmt::format("{:.1f} over delays 1–{} of {} inputs", capacity->total,
-                                         capacity->capacity.rows(), network.inputs()));
-  }
   print(text);
 }
 
@@ -101,10 +80,6 @@ void add_inspect(CLI::App& app) {
       app.add_subcommand("inspect", "Say what a model is, how it was made and how well");
   auto options = std::make_shared<InspectCommand>();
   command->add_option("model", options->file, "a model file")->required();
-  command->add_flag("--memory", options->memory,
-                    "measure the reservoir's memory capacity, which takes some seconds");
-  command->add_option("--delays", options->delays,
-                      "the longest delay of that; 0: twice the units. Implies --memory");
   command->add_flag("--json", options->json, "print JSON, with every option");
   options->config.add(*command);
   command->footer("Example:\n  waggle inspect bee.safetensors");

@@ -1,5 +1,3 @@
-#include "learn_command.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +10,12 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/options_reader.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/results_json.h>
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
@@ -21,17 +25,12 @@
 #include <waggle/tuning.h>
 #include <waggle/version.h>
 
-#include "core/check.h"
-#include "core/text.h"
+#include "commands.h"
 #include "figures.h"
-#include "files/atomic_file.h"
 #include "fit_flags.h"
 #include "log_columns_flags.h"
-#include "logs/log_columns.h"
 #include "model_text.h"
 #include "option_flags.h"
-#include "options/given_names.h"
-#include "options/results_json.h"
 #include "progress.h"
 #include "repeat_command.h"
 #include "tuning_text.h"
@@ -330,7 +329,7 @@ void add_learn(CLI::App& app) {
                    "every time), or off")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "draws the reservoir")->capture_default_str();
-  command->add_option("-o,--out", options->out, "the model to write, as safetensors; required");
+  command->add_option("-o,--out", options->out, "the model to write, as safetensors (required)");
   command->add_option("--results", options->results,
                       "directory for results.json and the data of figures as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

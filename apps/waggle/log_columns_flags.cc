@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <waggle/detail/require.h>
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
 #include <waggle/environments.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "logs/log_columns.h"
 #include "option_flags.h"
 
 namespace waggle::app {
@@ -43,8 +43,8 @@ void LogColumnsFlags::add(CLI::App& command) {
   const auto names = [&](const char* name, std::vector<std::string>& to, const std::string& help) {
     list(name, to, help)->type_name("TEXT,...");
   };
-  command.add_option("--reward", reward, help_of(&LogOptions::reward) + "; required");
-  names("--action", actions, help_of(&LogOptions::actions) + "; required");
+  command.add_option("--reward", reward, help_of(&LogOptions::reward) + " (required)");
+  names("--action", actions, help_of(&LogOptions::actions) + " (required)");
   names("--observe", observe, help_of(&LogOptions::observations));
   names("--labelled", labelled, help_of(&LogOptions::labelled));
   names("--ignore", ignore, help_of(&LogOptions::ignore));

@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "logs/csv.h"
+#include <waggle/detail/results_json.h>
+#include <waggle/detail/table.h>
+
 #include "model_text.h"
-#include "options/results_json.h"
 
 namespace waggle::app {
 

@@ -1,23 +1,13 @@
 #include <CLI/CLI.hpp>
 
-#include <waggle/environments.h>
-
-#include "act_command.h"
-#include "evaluate_command.h"
-#include "export_command.h"
-#include "forecast_command.h"
-#include "inspect_command.h"
-#include "learn_command.h"
-#include "manual_command.h"
-#include "play_command.h"
+#include "commands.h"
+#include "help.h"
 #include "program.h"
-#include "report/report_command.h"
-#include "simulate_command.h"
-#include "usage.h"
 
 int main(int argc, char** argv) {
   using namespace waggle::app;
   CLI::App app{"waggle learns controllers for systems that can only partly be observed.", "waggle"};
+  set_help(app);
   app.footer(
       "Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
@@ -32,10 +22,6 @@ int main(int argc, char** argv) {
   add_report(app);
   add_forecast(app);
   add_play(app);
-  add_manual(app, "learn controllers for partly observed systems",
-             {{"environment", waggle::environment_names()},
-              {"target", waggle::environment_names()},
-              {"shell", {"bash", "zsh", "fish"}}});
   add_help(app);
   Threads threads;
   for (const char* command : {"learn", "evaluate", "forecast"}) {

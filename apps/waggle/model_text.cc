@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/detail/text.h>
 #include <waggle/version.h>
 
-#include "core/text.h"
 #include "environments.h"
 
 namespace waggle::app {

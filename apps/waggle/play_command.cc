@@ -1,22 +1,18 @@
-#include "play_command.h"
-
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "core/check.h"
+#include <waggle/detail/require.h>
+
+#include "commands.h"
 #include "option_flags.h"
 #include "page_server.h"
 #include "pages.h"
 #include "progress.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): macOS has it in no header
 
 namespace waggle::app {
 
@@ -29,19 +25,10 @@ constexpr const char* kOpener = "xdg-open";
 #endif
 
 /// Shows the address in the person's browser. Whether that worked is the browser's affair: the
-/// address is printed anyway. Returns the opener's process, 0 if there is none.
-pid_t open_browser(std::string address) {
-  posix_spawn_file_actions_t quiet;
-  if (posix_spawn_file_actions_init(&quiet) != 0) return 0;
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_RDWR, 0);
-  }
-  std::string opener = kOpener;
-  char* arguments[] = {opener.data(), address.data(), nullptr};
-  pid_t child = 0;
-  if (posix_spawnp(&child, kOpener, &quiet, nullptr, arguments, environ) != 0) child = 0;
-  posix_spawn_file_actions_destroy(&quiet);
-  return child;
+/// address is printed anyway.
+void open_browser(const std::string& address) {
+  [[maybe_unused]] const int code =
+      std::system(fmt::format("{} {} >/dev/null 2>&1 </dev/null &", kOpener, address).c_str());
 }
 
 struct PlayCommand {
@@ -57,11 +44,8 @@ struct PlayCommand {
     heed_interrupts();
     const std::string address = fmt::format("http://127.0.0.1:{}/", server.port());
     print(fmt::format("The playground is at {} until you press Ctrl-C.\n", address));
-    pid_t opener = no_browser ? 0 : open_browser(address);
-    while (!interrupted()) {
-      server.serve(std::chrono::milliseconds(100));
-      if (opener > 0 && waitpid(opener, nullptr, WNOHANG) != 0) opener = 0;
-    }
+    if (!no_browser) open_browser(address);
+    while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 };
 

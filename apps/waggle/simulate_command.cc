@@ -1,5 +1,3 @@
-#include "simulate_command.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,16 +8,16 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/text.h>
 #include <waggle/guard.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
 #include <waggle/rollout.h>
 
-#include "core/check.h"
-#include "core/text.h"
+#include "commands.h"
 #include "environments.h"
-#include "files/atomic_file.h"
-#include "learn/action_bounds.h"
 #include "option_flags.h"
 #include "progress.h"
 #include "repeat_command.h"
@@ -134,11 +132,6 @@ toml::table SimulateCommand::environment_options(Exploration& exploration, Actua
   require(learn || learn_options.empty(), "how to learn is for --learn");
   require(!learn || !kNamedPolicies.contains(policy), "--learn: name a model with --policy");
   toml::table explore = taken(given, "exploration");
-  if (const toml::node* noise = given.get("noise"); noise && !has_option(environment, "noise")) {
-    require(explore.insert("noise", *noise).second,
-            "--noise and --exploration-noise are the same for {}: give one of them", environment);
-    given.erase("noise");
-  }
   if (episode_steps && has_option(environment, "episode_steps")) {
     given.insert_or_assign("episode_steps", *episode_steps);
     episode_steps.reset();
@@ -250,9 +243,7 @@ void add_simulate(CLI::App& app) {
   add_environment_flags(*command, options->flags);
   options->config.add(*command, &options->flags);
   command->footer(
-      "--noise and --episode-steps are the environment's own options where it has them. Where it\n"
-      "has not, --noise is --exploration-noise, and a new episode starts by --episode-steps "
-      "alone.\n"
+      "--episode-steps is the environment's own option where it has one.\n"
       "Row k holds the reward and observation seen at step k and the action then chosen.\n"
       "Ctrl-C saves the rows so far (exit code 130).\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "core/check.h"
-#include "core/number_text.h"
-#include "core/text.h"
+#include <waggle/detail/require.h>
+#include <waggle/detail/text.h>
+
 #include "model_text.h"
 
 namespace waggle::app {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace waggle {
 
 /// How work is done. None of it changes what comes out: the same bits on any number of threads,
@@ -22,5 +24,27 @@ void describe(Visitor& v, ExecutionOptions& o) {
   v("kept_memory", o.kept_memory,
     "share of the machine's memory in which policy iteration may keep states from sweep to sweep");
 }
+
+/// How many threads may be used by what is called from this one: as many as the machine has, or
+/// fewer where a ThreadLimit or a parallel_for around it says so. ≥ 1.
+int available_threads();
+
+/// While it lives, what is called from this thread uses at most so many threads (0: no limit but
+/// that around it). Says nothing of other threads.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  [[maybe_unused]] int before_;  // in a browser there is nothing to limit
+};
+
+/// For a program, before it works: OpenBLAS, if that is below, leaves threads to waggle, so that
+/// results do not depend on how many the machine has, and uses the vectors of a processor that it
+/// does not know. Both are settings of the whole process, so the library leaves them alone.
+void prepare_process();
 
 }  // namespace waggle

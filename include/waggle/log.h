@@ -12,6 +12,7 @@
 
 #include <waggle/environment.h>
 #include <waggle/names.h>
+#include <waggle/series.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -241,5 +242,10 @@ class LogWriter {
 /// LogOptions::of(spec, labels), it is the same bit for bit.
 void write_log(const std::filesystem::path& path, const EnvironmentSpec& spec,
                const Trajectory& trajectory, const std::vector<std::string>& labels = {});
+
+/// Reads the named columns of a CSV or NumPy file; other columns may hold anything. Throws Error if
+/// the file cannot be read, has no such column (naming the nearest ones) or no rows, or a cell
+/// asked for is no finite number, naming its row and column.
+Series read_series(const std::filesystem::path& path, const std::vector<std::string>& names);
 
 }  // namespace waggle

@@ -77,6 +77,9 @@ class TrajectorySource {
   virtual std::optional<bool> cut_out() const { return std::nullopt; }
 };
 
+/// The first rows of a source, so many at most; none if it is empty.
+Trajectory first_rows(TrajectorySource& source, Eigen::Index most);
+
 /// A trajectory in memory as a source. It must outlive this.
 class TrajectoryChunks final : public TrajectorySource {
  public:

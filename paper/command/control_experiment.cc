@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <ctime>
 
+#include <waggle/detail/text.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
 
 #include "control_figures.h"
 #include "core/check.h"
-#include "core/text.h"
 #include "environments.h"
 #include "experiment.h"
 #include "experiment_file.h"

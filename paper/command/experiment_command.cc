@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/text.h>
 #include <waggle/error.h>
 
 #include "compare.h"
 #include "config.h"
-#include "core/text.h"
 #include "experiment.h"
-#include "files/atomic_file.h"
 #include "option_flags.h"
 #include "program.h"
 #include "progress.h"

@@ -6,7 +6,7 @@
 #include <Eigen/Core>
 #include <fmt/format.h>
 
-#include "files/atomic_file.h"
+#include <waggle/detail/atomic_file.h>
 
 namespace waggle::app {
 

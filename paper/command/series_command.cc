@@ -11,11 +11,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/detail/atomic_file.h>
 #include <waggle/error.h>
 #include <waggle/series.h>
 
 #include "core/memory.h"
-#include "files/atomic_file.h"
 #include "option_flags.h"
 #include "progress.h"
 

@@ -3,8 +3,9 @@
 
 #include <waggle_paper/presets.h>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 
 namespace waggle::presets {
 

@@ -99,10 +99,12 @@ TEST_F(Cli, AConfigurationIsTaken) {
   EXPECT_EQ(result["experiments"][0]["seeds"], 1);
 }
 
-TEST_F(Cli, CompletionsAndManualAreItsOwn) {
-  EXPECT_NE(run("completions bash").out.find("complete -o filenames -F _waggle_paper waggle-paper"),
+TEST_F(Cli, CompletionsAndHelpAreItsOwn) {
+  EXPECT_NE(run("completions bash").out.find("complete -o filenames -F _waggle-paper waggle-paper"),
             std::string::npos);
-  EXPECT_NE(run("man").out.find(".SS waggle\\-paper reproduce"), std::string::npos);
+  const std::string help = run("diagnose --help").out;
+  EXPECT_NE(help.find("Usage: waggle-paper diagnose"), std::string::npos) << help;
+  EXPECT_NE(help.find("--help-all"), std::string::npos) << help;
 }
 
 TEST_F(Cli, BeeWorldTableJsonAndFiles) {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstring>
-#include <string>
 #include <utility>
 
 #include <Eigen/Core>
@@ -26,45 +23,6 @@ inline Eigen::Map<const Eigen::MatrixXd> columns_of(const Rows& rows) {
 inline Eigen::Map<const Eigen::VectorXd> vector_of(const Numbers& numbers) {
   return {numbers.data(), static_cast<Eigen::Index>(numbers.shape(0))};
 }
-
-/// Copies numbers out of NumPy's arrays. An array's bytes are had faster by asking it for them than
-/// by the buffer protocol, which describes them first.
-class ArrayReader {
- public:
-  ArrayReader() {
-    const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
-    float64_ = dtype("float64");
-    float32_ = dtype("float32");
-  }
-
-  /// Copies `size` numbers of an array of float64 or float32, in whatever shape; false if it is
-  /// something else.
-  bool operator()(nb::handle array, double* to, std::size_t size) const {
-    PyObject* found = PyObject_GetAttr(array.ptr(), dtype_.ptr());
-    if (found == nullptr) {
-      PyErr_Clear();
-      return false;
-    }
-    const nb::object dtype = nb::steal(found);
-    const bool is_double = dtype.is(float64_);
-    if (!is_double && !dtype.is(float32_)) return false;
-    PyObject* made = PyObject_CallMethodObjArgs(array.ptr(), tobytes_.ptr(), nullptr);
-    if (made == nullptr) throw nb::python_error();
-    const nb::bytes bytes = nb::steal<nb::bytes>(made);
-    if (bytes.size() != size * (is_double ? sizeof(double) : sizeof(float))) return false;
-    if (is_double) {
-      std::memcpy(to, bytes.c_str(), bytes.size());
-    } else {
-      const auto* numbers = reinterpret_cast<const float*>(bytes.c_str());
-      std::copy_n(numbers, size, to);
-    }
-    return true;
-  }
-
- private:
-  nb::object float64_, float32_;
-  nb::str dtype_ = nb::str("dtype"), tobytes_ = nb::str("tobytes");
-};
 
 /// A matrix as an array with a row for each of its columns, from column `first` on.
 inline NumpyArray to_numpy(Eigen::MatrixXd matrix, Eigen::Index first = 0) {

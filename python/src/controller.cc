@@ -1,30 +1,26 @@
 #include "controller.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <limits>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/export.h>
 #include <waggle/model_file.h>
 
 #include "arrays.h"
 #include "bind.h"
-#include "core/check.h"
 #include "options.h"
-#include "options/results_json.h"
 #include "python_reservoir.h"
+#include "results.h"
 
 namespace waggle::python {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using nlohmann::ordered_json;
 
 namespace {
 
@@ -47,8 +43,6 @@ void Held::forget() {
 }
 
 void Held::require_suits(const State* state, Index copies, const Columns* applied) const {
-  require(state != nullptr || applied == nullptr,
-          "applied: no action was chosen before this one: give the state it was chosen in, too");
   if (state == nullptr) return;
   const Index n = learnt_.controller.reservoir->units();
   require(state->memory.cols() == copies, "the state is of {} copies, the observations are of {}",
@@ -60,16 +54,13 @@ void Held::require_suits(const State* state, Index copies, const Columns* applie
           "the state is another controller's: {} of its channels may be missing, of this one {}",
           state->held.rows(), missing_.size());
   if (applied == nullptr) return;
-  require(state->knows_last_step(),
-          "applied: the state was kept by an older waggle and does not know its last step");
   require(applied->cols() == copies, "applied: {} actions for {} observations", applied->cols(),
           copies);
 }
 
 /// The group is where the state's last step has put this copy, or would have with what was applied.
 void Held::go_on(const State& state, Index copy, const Columns* applied) {
-  const bool limited = learnt_.controller.limits.any() && state.knows_last_step();
-  if (!limited && applied == nullptr) return;
+  if (!learnt_.controller.limits.any() && applied == nullptr) return;
   const std::uint64_t steps = state.clocks[static_cast<std::size_t>(copy)];
   group_->resume(copy, state.last_step(copy), static_cast<Index>(steps));
   if (applied == nullptr) return;
@@ -159,74 +150,50 @@ nb::tuple predict(Held& held, const Rows& observations, const std::optional<Numb
   return nb::make_tuple(to_numpy(after.actions), std::move(after));
 }
 
-/// The same for one observation that is an array of the right shape, with as little ado as can be.
-/// The action is a whole number if it is a choice, else an array.
-nb::tuple decide(Held& held, nb::handle observation, double reward, const State* state,
-                 nb::handle start) {
-  const InputLayout& layout = held.learnt().controller.layout;
-  MatrixXd seen(layout.observation_size, 1);
-  require(held.numbers()(observation, seen.data(), static_cast<std::size_t>(seen.size())),
-          "the observation must be an array of {} numbers", seen.size());
-  const int truth = start.is_none() ? 0 : PyObject_IsTrue(start.ptr());
-  if (truth < 0) throw nb::python_error();
-  const bool starts = truth == 1;
-  State after;
-  {
-    const nb::gil_scoped_release release;
-    after = held.decide(seen, &reward, state, &starts);
-  }
-  nb::object action = layout.choices > 0
-                          ? nb::object(nb::int_(static_cast<long>(after.actions(0, 0))))
-                          : nb::cast(to_numpy(Eigen::VectorXd(after.actions.col(0))));
-  return nb::make_tuple(std::move(action), std::move(after));
-}
-
-ordered_json numbers(const Eigen::VectorXd& vector) {
-  return std::vector<double>(vector.begin(), vector.end());
-}
-
 /// All a person may want to know of a model, as plain data.
-nb::object summary(const Held& held) {
+nb::dict summary(const Held& held) {
   const Learnt& model = held.learnt();
   const Controller& controller = model.controller;
-  ordered_json json;
-  json["environment"] = to_json(model.environment);
-  json["lower"] = numbers(controller.actions.lower);
-  json["upper"] = numbers(controller.actions.upper);
-  json["kind"] = controller.predictive() != nullptr ? "predictive states"
-                 : controller.network() != nullptr  ? "echo state network"
-                                                    : "a memory of your own";
-  json["units"] = controller.reservoir->units();
-  json["features"] = controller.reservoir->features();
-  json["seed"] = model.options.reservoir.seed;
-  json["discount"] = model.options.value.discount;
-  json["ranges"] = {{"minimum", numbers(model.ranges.minimum)},
-                    {"maximum", numbers(model.ranges.maximum)},
-                    {"mean", numbers(model.ranges.mean)},
-                    {"deviation", numbers(model.ranges.deviation)}};
-  json["fit"] = to_json(model.diagnostics);
-  if (model.improvement) json["improvement"] = to_json(*model.improvement);
+  nb::dict result;
+  result["environment"] = to_python(model.environment);
+  result["lower"] = to_python(controller.actions.lower);
+  result["upper"] = to_python(controller.actions.upper);
+  result["kind"] = controller.predictive() != nullptr ? "predictive states"
+                   : controller.network() != nullptr  ? "echo state network"
+                                                      : "a memory of your own";
+  result["units"] = controller.reservoir->units();
+  result["features"] = controller.reservoir->features();
+  result["seed"] = model.options.reservoir.seed;
+  result["discount"] = model.options.value.discount;
+  nb::dict ranges;
+  ranges["minimum"] = to_python(model.ranges.minimum);
+  ranges["maximum"] = to_python(model.ranges.maximum);
+  ranges["mean"] = to_python(model.ranges.mean);
+  ranges["deviation"] = to_python(model.ranges.deviation);
+  result["ranges"] = ranges;
+  result["fit"] = to_python(model.diagnostics);
+  if (model.improvement) result["improvement"] = to_python(*model.improvement);
   if (model.predictions) {
     const PredictionQuality& quality = *model.predictions;
-    ordered_json rows = ordered_json::array();
-    for (Index j = 0; j < quality.explained.cols(); ++j) {
-      rows.push_back(numbers(quality.explained.col(j)));
+    nb::dict predictions;
+    predictions["horizons"] = to_python(quality.horizons);
+    predictions["names"] = to_python(quality.names);
+    nb::list explained;
+    for (const auto& column : quality.explained.colwise()) {
+      explained.append(to_python(VectorXd(column)));
     }
-    json["predictions"] = {
-        {"horizons", quality.horizons}, {"names", quality.names}, {"explained", rows}};
+    predictions["explained"] = explained;
+    result["predictions"] = predictions;
   }
-  ordered_json rounds = ordered_json::array();
-  for (const LearnRound& round : model.rounds) {
-    rounds.push_back(
-        {{"steps", round.steps}, {"mean_reward", round.mean_reward}, {"diverged", round.diverged}});
-  }
-  json["rounds"] = rounds;
-  json["options"] = to_json(model.options);
-  if (model.collected) json["collected"] = to_json(*model.collected);
-  json["warnings"] = model.warnings;
-  json["provenance"] = to_json(model.provenance);
-  json["interface"] = model.interface;
-  return to_python(json);
+  nb::list rounds;
+  for (const LearnRound& round : model.rounds) rounds.append(to_python(round));
+  result["rounds"] = rounds;
+  result["options"] = to_python(model.options);
+  if (model.collected) result["collected"] = to_python(*model.collected);
+  result["warnings"] = to_python(model.warnings);
+  result["provenance"] = to_python(model.provenance);
+  result["interface"] = model.interface;
+  return result;
 }
 
 nb::bytes to_bytes(const Held& held) {
@@ -252,24 +219,25 @@ void writing(const Work& work) {
   }
 }
 
-nb::object exported(const Held& held, const std::string& path, const nb::dict& given) {
+nb::dict exported(const Held& held, const std::string& path, const nb::dict& given) {
   ExportOptions options;
-  apply_options(given, options, {});
+  apply_options(given, options);
   ExportedC c;
   writing([&] { c = export_c(std::filesystem::path(path), held.learnt(), options); });
-  return to_python({{"name", c.name},
-                    {"flash_bytes", c.flash_bytes},
-                    {"ram_bytes", c.ram_bytes},
-                    {"multiply_adds", c.multiply_adds}});
+  nb::dict takes;
+  takes["name"] = c.name;
+  takes["flash_bytes"] = c.flash_bytes;
+  takes["ram_bytes"] = c.ram_bytes;
+  takes["multiply_adds"] = c.multiply_adds;
+  return takes;
 }
 
 nb::tuple experience(const Held& held) {
   const Trajectory& rows = held.learnt().experience;
-  Eigen::VectorXd ends(rows.steps());
+  VectorXd ends(rows.steps());
   for (Index k = 0; k < rows.steps(); ++k) ends[k] = static_cast<double>(rows.end(k));
-  return nb::make_tuple(to_numpy(Eigen::VectorXd(rows.rewards())),
-                        to_numpy(MatrixXd(rows.actions())), to_numpy(MatrixXd(rows.observations())),
-                        to_numpy(std::move(ends)));
+  return nb::make_tuple(to_numpy(VectorXd(rows.rewards())), to_numpy(MatrixXd(rows.actions())),
+                        to_numpy(MatrixXd(rows.observations())), to_numpy(std::move(ends)));
 }
 
 /// A memory in Python may know, through its globals, the controller that has it: the garbage
@@ -292,28 +260,6 @@ int clear(PyObject* self) {
 PyType_Slot held_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                             {Py_tp_clear, reinterpret_cast<void*>(clear)},
                             {0, nullptr}};
-
-/// The seconds of one decision in C++ alone, the least of some stretches: for benchmarks.
-double time_decision(const Held& held, Index steps) {
-  const Learnt& model = held.learnt();
-  GreedyPolicy policy = model.policy();
-  Percept percept;
-  percept.observation.setZero(model.controller.layout.observation_size);
-  Eigen::VectorXd action(model.controller.actions.size());
-  double least = std::numeric_limits<double>::infinity();
-  const nb::gil_scoped_release release;
-  for (int stretch = 0; stretch < 5; ++stretch) {
-    const auto start = std::chrono::steady_clock::now();
-    for (Index k = 0; k < steps; ++k) {
-      percept.observation.setConstant(std::sin(static_cast<double>(k)));
-      Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(k));
-      policy.act(percept, draws, action);
-    }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    least = std::min(least, took.count() / static_cast<double>(steps));
-  }
-  return least;
-}
 
 }  // namespace
 
@@ -344,14 +290,8 @@ void bind_controller(nb::module_& m) {
            })
       .def("predict", &predict, nb::arg("observations"), nb::kw_only(), nb::arg("rewards").none(),
            nb::arg("state").none(), nb::arg("starts").none(), nb::arg("applied").none())
-      .def("decide", &decide, nb::arg("observation"), nb::arg("reward"), nb::arg("state").none(),
-           nb::arg("start").none())
-      .def("time_decision", &time_decision, nb::arg("steps"))
       .def("summary", &summary)
-      .def("tuning",
-           [](const Held& held) {
-             return held.tuned() ? to_python(to_json(*held.tuned())) : nb::none();
-           })
+      .def("tuning", [](const Held& held) { return to_python(held.tuned()); })
       .def("export_c", &exported)
       .def("experience", &experience)
       .def("experience_rows", [](const Held& held) { return held.learnt().experience.steps(); })

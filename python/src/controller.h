@@ -20,14 +20,12 @@ struct State {
   Eigen::MatrixXd memory;             ///< a column for each copy
   std::vector<std::uint64_t> clocks;  ///< decisions of each since its episode began
   Eigen::MatrixXd held;               ///< what each saw last in the channels that may be missing
-  /// The last step of each: the memory before it, what was seen and what was chosen. Empty in
-  /// states that were written before these were kept.
+  /// The last step of each: the memory before it, what was seen and what was chosen.
   Eigen::MatrixXd before;
   Eigen::VectorXd rewards;
   Eigen::MatrixXd observations;
   Eigen::MatrixXd actions;
 
-  bool knows_last_step() const { return rewards.size() == memory.cols(); }
   LastStep last_step(Eigen::Index copy) const;
 };
 
@@ -42,7 +40,6 @@ class Held {
   /// How its settings were searched for, if they were.
   const std::optional<TuneResult>& tuned() const { return tuned_; }
 
-  const ArrayReader& numbers() const { return numbers_; }
   /// Lets go of the memory; nothing may be asked of it then.
   void forget();
 
@@ -62,7 +59,6 @@ class Held {
   Learnt learnt_;
   std::optional<TuneResult> tuned_;
   MissingObservations missing_;
-  ArrayReader numbers_;
   std::mutex mutex_;  // of all below
   std::optional<GreedyGroup> group_;
   std::vector<Percept> percepts_;

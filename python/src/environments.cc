@@ -6,11 +6,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <waggle/describe.h>
+#include <waggle/detail/require.h>
 #include <waggle/environments.h>
 
 #include "arrays.h"
 #include "bind.h"
-#include "core/check.h"
 #include "options.h"
 
 namespace waggle::python {
@@ -26,7 +26,7 @@ class BuiltIn {
   BuiltIn(const std::string& name, const nb::dict& given) {
     problem_ = make_problem(name, [&](const auto& entry) {
       typename std::decay_t<decltype(entry)>::Options options;
-      apply_options(given, options, {});
+      apply_options(given, options);
       make_ = [entry, options] { return entry.make(options); };
       return make_();
     });
@@ -34,7 +34,7 @@ class BuiltIn {
   }
 
   nb::dict spec() const {
-    nb::dict result = nb::cast<nb::dict>(to_python(to_json(spec_)));
+    nb::dict result = nb::cast<nb::dict>(to_python(spec_));
     result["lower"] = to_numpy(VectorXd(spec_.actions.lower));
     result["upper"] = to_numpy(VectorXd(spec_.actions.upper));
     result["discount"] = problem_.discount;
@@ -92,15 +92,13 @@ void bind_environments(nb::module_& m) {
   m.def("environment_is_episodic",
         [](const std::string& name) { return make_problem(name).episodic; });
   m.def("environment_options", [](const std::string& name) {
-    nb::list list;
+    nb::list fields;
     make_problem(name, [&](const auto& entry) {
       typename std::decay_t<decltype(entry)>::Options options;
-      for (const OptionEntry& option : list_options(options, {})) {
-        list.append(nb::make_tuple(option.name, option.table, option.initial, option.help));
-      }
+      fields = fields_of(options);
       return entry.make(options);
     });
-    return list;
+    return fields;
   });
   nb::class_<BuiltIn>(m, "Environment", "One of the built-in environments.")
       .def(nb::init<const std::string&, const nb::dict&>(), nb::arg("name"), nb::arg("options"))

@@ -1,16 +1,18 @@
+#include <cmath>
+#include <limits>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/evaluation.h>
 #include <waggle/presets.h>
 
 #include "arrays.h"
 #include "bind.h"
 #include "controller.h"
-#include "core/check.h"
-#include "learn/action_bounds.h"
 #include "options.h"
 #include "python_environment.h"
 #include "python_reservoir.h"
@@ -24,26 +26,39 @@ using Eigen::VectorXd;
 
 namespace {
 
+/// The space with its open sides closed at ±limit, to draw actions from before anything is known.
+ActionSpace closed_at(std::optional<double> limit, const ActionSpace& space) {
+  if (space.is_bounded()) return space;
+  for (Index i = 0; i < space.size(); ++i) {
+    const bool closed = std::isfinite(space.lower[i]) && std::isfinite(space.upper[i]);
+    require(closed || limit, "action {}: [{}, {}] is unbounded; give action_limit", i,
+            space.lower[i], space.upper[i]);
+  }
+  const auto end = [](double bound, double open) { return std::isfinite(bound) ? bound : open; };
+  return ActionSpace::box(space.lower.unaryExpr([&](double x) { return end(x, -*limit); }),
+                          space.upper.unaryExpr([&](double x) { return end(x, *limit); }));
+}
+
 Held* learn_env(const nb::object& adapter, const nb::dict& spec, const std::string& preset,
                 const nb::dict& given, std::uint64_t seed, const nb::object& progress,
                 const nb::object& step, Index units) {
   LearnOptions options = presets::by_name(preset);
-  apply_options(given, options, kLearnTables);
+  apply_options(given, options);
   options.fit.reservoir.seed = seed;
   options.validate();
-  Buffers buffers(adapter, read_spec(spec));
   Watcher watcher(progress);
-  PythonCopies copies(buffers, &watcher, static_cast<double>(options.collect.steps));
-  const ActionSpace tried = bounded_by(buffers.spec().actions, options.fit.action_limit);
+  PythonCopies copies(adapter, read_spec(spec), watcher,
+                      static_cast<double>(options.collect.steps));
+  const ActionSpace tried = closed_at(options.fit.action_limit, copies.spec().actions);
   std::vector<std::unique_ptr<Policy>> policies;
-  for (Index i = 0; i < buffers.copies(); ++i) {
+  for (Index i = 0; i < copies.copies(); ++i) {
     policies.push_back(std::make_unique<HeldUniformPolicy>(tried));
   }
   SeparatePolicies initial(std::move(policies));
   LearnWith with{.progress = watcher.callback()};
   if (!step.is_none()) {
     with.reservoir =
-        std::make_shared<PythonReservoir>(step, units, InputLayout::of(buffers.spec()).size());
+        std::make_shared<PythonReservoir>(step, units, InputLayout::of(copies.spec()).size());
   }
   std::optional<Learnt> learnt;
   {
@@ -59,30 +74,23 @@ nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dic
   const Learnt& model = held.learnt();
   EpisodeScoreOptions options;
   options.divergence_limit = std::numeric_limits<double>::infinity();
-  apply_options(given, options, {});
+  apply_options(given, options);
   options.seed = seed;
-  Buffers buffers(adapter, read_spec(spec));
-  const InputLayout layout = InputLayout::of(buffers.spec());
+  Watcher watcher(progress);
+  PythonCopies copies(adapter, read_spec(spec), watcher);
+  const InputLayout layout = InputLayout::of(copies.spec());
   const InputLayout& own = model.controller.layout;
-  const Misfit found = misfit(model, buffers.spec());
+  const Misfit found = misfit(model, copies.spec());
   require(!found.observation_size && !found.choices && !found.action_size,
           "environment '{}' shows {} numbers and takes {}, the controller sees {} and does {}",
-          buffers.spec().name, layout.observation_size, layout.action_channels(),
+          copies.spec().name, layout.observation_size, layout.action_channels(),
           own.observation_size, own.action_channels());
-  Watcher watcher(progress);
   EpisodeScore score;
   {
     const nb::gil_scoped_release release;
-    if (buffers.copies() == 1) {
-      PythonEnvironment environment(buffers);
-      GreedyPolicy policy = model.policy();
-      score = score_episodes(environment, policy, options, watcher.callback());
-    } else {
-      PythonCopies copies(buffers);
-      const MatrixXd states = MatrixXd::Zero(model.controller.reservoir->units(), copies.copies());
-      GreedyGroup policies(model.controller, states);
-      score = score_episodes(copies, policies, options, watcher.callback());
-    }
+    const MatrixXd states = MatrixXd::Zero(model.controller.reservoir->units(), copies.copies());
+    GreedyGroup policies(model.controller, states);
+    score = score_episodes(copies, policies, options, watcher.callback());
   }
   require(!score.returns.empty(), "the controller lost the system in its first episode");
   nb::dict result;
@@ -93,11 +101,8 @@ nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dic
   result["mean_length"] = score.mean_length;
   result["terminated"] = score.terminated;
   result["diverged"] = score.diverged;
-  result["returns"] = to_numpy(
-      VectorXd(Eigen::Map<const VectorXd>(score.returns.data(), std::ssize(score.returns))));
-  nb::list lengths;
-  for (const Index length : score.lengths) lengths.append(length);
-  result["lengths"] = lengths;
+  result["returns"] = to_python(score.returns);
+  result["lengths"] = to_python(score.lengths);
   return result;
 }
 

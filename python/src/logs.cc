@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/evaluation.h>
 #include <waggle/log.h>
 #include <waggle/presets.h>
@@ -11,11 +12,9 @@
 #include "bind.h"
 #include "columns.h"
 #include "controller.h"
-#include "core/check.h"
 #include "options.h"
-#include "options/given_names.h"
-#include "options/results_json.h"
 #include "python_reservoir.h"
+#include "results.h"
 #include "watcher.h"
 
 namespace waggle::python {
@@ -54,11 +53,11 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
                 const nb::object& tune, const nb::object& progress, const nb::object& step,
                 Index units) {
   FitOptions options = presets::by_name(preset).fit;
-  apply_options(given, options, kLearnTables);
+  apply_options(given, options);
   options.reservoir.seed = seed;
   options.validate();
   LogOptions log_options;
-  apply_options(reading, log_options, {});
+  apply_options(reading, log_options);
   log_options.minimum_rows = options.value.least_rows();
   OpenLog log;
   log.open(data, name, log_options);
@@ -70,9 +69,8 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
   }
   std::optional<TuneOptions> search;
   if (!tune.is_none()) {
-    apply_options(nb::borrow<nb::dict>(tune), search.emplace(), {});
-    search->fix_given(given_names<JsonSource>(as_table(given, list_options(options, kLearnTables))),
-                      preset != presets::all().front().name);
+    apply_options(nb::borrow<nb::dict>(tune), search.emplace());
+    search->fix_given(given_names(given), preset != presets::all().front().name);
     require(step.is_none(), "tune: chooses a network, and `reservoir` is a memory of your own");
   }
   std::optional<TuneResult> tuned;
@@ -91,7 +89,7 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
 /// the names of the columns.
 nb::tuple read_arrays(const nb::object& data, const std::string& name, const nb::dict& reading) {
   LogOptions log_options;
-  apply_options(reading, log_options, {});
+  apply_options(reading, log_options);
   OpenLog log;
   log.open(data, name, log_options);
   const EnvironmentSpec& spec = log.log->spec();
@@ -101,13 +99,13 @@ nb::tuple read_arrays(const nb::object& data, const std::string& name, const nb:
   for (Index k = 0; k < rows.steps(); ++k) ends[k] = static_cast<double>(rows.end(k));
   return nb::make_tuple(to_numpy(VectorXd(rows.rewards())), to_numpy(MatrixXd(rows.actions())),
                         to_numpy(MatrixXd(rows.observations())), to_numpy(std::move(ends)),
-                        to_python(to_json(spec)));
+                        to_python(spec));
 }
 
 nb::object evaluate_log(const Held& held, const nb::object& data, const std::string& name,
                         const nb::dict& reading, std::uint64_t seed, const nb::object& progress) {
   LogOptions log_options = LogOptions::of(held.learnt());
-  apply_options(reading, log_options, {});
+  apply_options(reading, log_options);
   OpenLog log;
   log.open(data, name, log_options);
   Watcher watcher(progress);
@@ -116,7 +114,7 @@ nb::object evaluate_log(const Held& held, const nb::object& data, const std::str
     const nb::gil_scoped_release release;
     result = evaluate_on_log(held.learnt(), *log.log, {.seed = seed}, watcher.callback());
   }
-  return to_python(to_json(result));
+  return to_python(result);
 }
 
 }  // namespace

@@ -1,114 +1,183 @@
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nlohmann/json.hpp>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
-#include "files/options_json.h"
-#include "options/describe_records.h"
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/require.h>
 
-/// Keyword arguments are the library's own description of its options (waggle/describe.h).
+/// Options are dicts by the library's own description of them (waggle/describe.h). Which keyword
+/// argument stands where in them, and whether there is such a one, is found out in _options.py.
 namespace waggle::python {
 
 namespace nb = nanobind;
 
-/// A Python value of numbers, texts, lists and dictionaries as JSON, and back. Throws Error, naming
-/// `where`, for anything else.
-nlohmann::json to_json_value(nb::handle value, const std::string& where);
-nb::object to_python(const nlohmann::ordered_json& value);
+/// A seed is an argument of its own.
+inline bool is_apart(std::string_view name) { return name == "seed"; }
 
-/// One option as a person may give it.
-struct OptionEntry {
-  std::string name;
-  std::string table;    ///< where it stands, with dots between tables; empty: at the top
-  std::string field;    ///< what it is called there
-  std::string initial;  ///< its value unless given, as text
-  std::string help;
+template <typename T>
+struct Within {
+  using Type = T;
+  static constexpr bool is_optional = false, is_list = false;
 };
+template <typename T>
+struct Within<std::optional<T>> {
+  using Type = T;
+  static constexpr bool is_optional = true, is_list = false;
+};
+template <typename T>
+struct Within<std::vector<T>> {
+  using Type = T;
+  static constexpr bool is_optional = false, is_list = true;
+};
+/// Whether it has fields of its own.
+template <typename T>
+constexpr bool is_described =
+    std::is_class_v<T> && !std::is_same_v<T, std::string> && !Within<T>::is_list;
 
-template <typename T>
-constexpr bool is_list = false;
-template <typename T>
-constexpr bool is_list<std::vector<T>> = true;
-template <typename T>
-constexpr bool is_list<std::optional<std::vector<T>>> = true;
+/// A number or list of NumPy's as Python's own; anything else as it is.
+nb::object plain(nb::handle value);
+/// Throws Error: "PATH = VALUE: must be KIND".
+[[noreturn]] void refuse(const std::string& path, nb::handle value, std::string_view kind);
 
-/// Walks a description and lists the fields: those at the top, those in the tables named, and, of
-/// structs that may be absent, theirs with its name in front, as predictive_frames.
-class OptionLister {
+/// Reads what a dict gives on top of what options are.
+class OptionsReader {
  public:
-  explicit OptionLister(std::vector<std::string> tables, std::string table = "",
-                        std::string prefix = "")
-      : tables_(std::move(tables)), table_(std::move(table)), prefix_(std::move(prefix)) {}
+  explicit OptionsReader(nb::dict given, std::string within = "")
+      : given_(std::move(given)), within_(std::move(within)) {}
 
   template <typename T>
-  void operator()(const char* name, T& field, const char* help) {
-    if (kKeptApart.contains(name)) return;
-    constexpr bool is_struct = std::is_class_v<T> && !is_optional_number<T> &&
-                               !std::is_same_v<T, std::string> && !is_list<T>;
-    OptionEntry entry{prefix_ + name, table_, name, "", help};
-    if constexpr (!is_struct) {
-      JsonWriter writer;
-      writer(name, field, help);
-      entry.initial = writer.take()[name].dump();
-    }
-    own_.push_back(std::move(entry));
-    if constexpr (is_struct && is_optional_struct<T>) {
-      typename T::value_type within = field.value_or(typename T::value_type());
-      absent_[name] = entries_of(within, name, prefix_ + name + "_");
-    } else if constexpr (is_struct) {
-      if (std::find(tables_.begin(), tables_.end(), name) == tables_.end()) return;
-      inner_[name] = entries_of(field, name, "");
-    }
+  void operator()(const char* name, T& field, const char* /*help*/) {
+    if (!is_apart(name) && given_.contains(name)) read(plain(given_[name]), within_ + name, field);
   }
-
-  /// The top first, then the tables in the order given, then structs that may be absent; a name
-  /// that was there before is left out.
-  std::vector<OptionEntry> entries() const;
 
  private:
   template <typename T>
-  std::vector<OptionEntry> entries_of(T& within, const std::string& name,
-                                      const std::string& prefix) const {
-    OptionLister lister({}, table_.empty() ? name : table_ + "." + name, prefix);
-    describe(lister, within);
-    return lister.entries();
+  static void read(const nb::object& value, const std::string& path, T& field) {
+    const bool is_flag = nb::isinstance<nb::bool_>(value);
+    if constexpr (std::is_same_v<T, bool>) {
+      if (!is_flag) refuse(path, value, "True or False");
+      field = nb::cast<bool>(value);
+    } else if constexpr (std::is_integral_v<T>) {
+      const bool whole = nb::isinstance<nb::int_>(value) && !is_flag;
+      if (!whole || !nb::try_cast(value, field)) refuse(path, value, "a whole number");
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (is_flag || !nb::try_cast(value, field)) refuse(path, value, "a number");
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (!nb::try_cast(value, field)) refuse(path, value, "text");
+    } else if constexpr (std::is_enum_v<T>) {
+      std::string name, choices;
+      const auto named = nb::try_cast(value, name) ? value_named<T>(name) : std::nullopt;
+      for (const auto& choice : Names<T>::all) {
+        choices += (choices.empty() ? "one of " : ", ") + std::string(choice.first);
+      }
+      if (!named) refuse(path, value, choices);
+      field = *named;
+    } else if constexpr (Within<T>::is_optional) {
+      if (value.is_none()) {
+        field.reset();
+      } else {
+        read(value, path, field ? *field : field.emplace());
+      }
+    } else if constexpr (Within<T>::is_list) {
+      field.clear();
+      if (value.is_none()) return;
+      const bool several = nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value);
+      if (!several && !std::is_arithmetic_v<typename T::value_type>) refuse(path, value, "a list");
+      if (!several) return read(value, path, field.emplace_back());
+      for (const nb::handle item : value) {
+        read(plain(item), fmt::format("{}[{}]", path, field.size()), field.emplace_back());
+      }
+    } else {
+      require(nb::isinstance<nb::dict>(value), "{}: must be a dict", path);
+      OptionsReader reader(nb::borrow<nb::dict>(value), path + ".");
+      describe(reader, field);
+    }
   }
 
-  std::vector<std::string> tables_;
-  std::string table_;
-  std::string prefix_;
-  std::vector<OptionEntry> own_;
-  std::map<std::string, std::vector<OptionEntry>> inner_, absent_;  // by name
+  nb::dict given_;
+  std::string within_;
 };
 
-/// The tables whose fields may be given by their names alone.
-inline const std::vector<std::string> kLearnTables = {"value", "reservoir", "greedy", "limits",
-                                                      "exploration"};
-inline const std::vector<std::string> kSupervisedTables = {"reservoir"};
-
 template <typename Options>
-std::vector<OptionEntry> list_options(Options options, const std::vector<std::string>& tables) {
-  OptionLister lister(tables);
-  describe(lister, options);
-  return lister.entries();
+void apply_options(const nb::dict& given, Options& options) {
+  OptionsReader reader(given);
+  describe(reader, options);
 }
 
-/// Keyword arguments as one table: fields of inner tables go to where they stand, on top of what is
-/// given of these as a whole. Throws Error, naming the nearest, for a name that is no option.
-nlohmann::json as_table(const nb::dict& given, const std::vector<OptionEntry>& entries);
+/// The names of what is given, those in dicts within after a dot: "reservoir", "reservoir.units".
+std::vector<std::string> given_names(const nb::dict& given, const std::string& within = "");
 
-/// Reads keyword arguments on top of what the options are.
+/// Numbers, texts, lists and whatever is described as Python's own.
+template <typename T>
+nb::object to_python(const T& value);
+
+struct DictWriter {
+  template <typename T>
+  void operator()(const char* name, T& field, const char* /*help*/) {
+    if (!is_apart(name)) dict[name] = to_python(field);
+  }
+  nb::dict dict;
+};
+
+template <typename T>
+nb::object to_python(const T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return nb::cast(std::string(name_of(value)));
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+    return nb::cast(value);
+  } else if constexpr (Within<T>::is_optional) {
+    return value ? to_python(*value) : nb::none();
+  } else if constexpr (requires { value.begin(); }) {
+    nb::list list;
+    for (const auto& item : value) list.append(to_python(item));
+    return list;
+  } else {
+    DictWriter writer;
+    T copy = value;
+    describe(writer, copy);
+    return writer.dict;
+  }
+}
+
+/// Lists (path, kind, value, help) of every field, with dots in paths; the kind is "field", "table"
+/// or, of a table that may be absent, "optional".
+struct FieldLister {
+  template <typename T>
+  void operator()(const char* name, T& field, const char* help) {
+    if (is_apart(name)) return;
+    const std::string path = within + name;
+    using Type = std::conditional_t<Within<T>::is_optional, typename Within<T>::Type, T>;
+    if constexpr (is_described<Type>) {
+      fields.append(nb::make_tuple(path, Within<T>::is_optional ? "optional" : "table", "", help));
+      FieldLister inner{fields, path + "."};
+      if constexpr (Within<T>::is_optional) {
+        Type value = field.value_or(Type());
+        describe(inner, value);
+      } else {
+        describe(inner, field);
+      }
+    } else {
+      fields.append(nb::make_tuple(path, "field", nb::repr(to_python(field)), help));
+    }
+  }
+
+  nb::list fields;
+  std::string within;
+};
+
 template <typename Options>
-void apply_options(const nb::dict& given, Options& options,
-                   const std::vector<std::string>& tables) {
-  const nlohmann::json table = as_table(given, list_options(options, tables));
-  JsonReader reader(table, "");
-  describe(reader, options);
-  reader.finish();
+nb::list fields_of(Options options) {
+  FieldLister lister;
+  describe(lister, options);
+  return lister.fields;
 }
 
 }  // namespace waggle::python

@@ -1,13 +1,14 @@
 #pragma once
 
+#include <cmath>
 #include <utility>
 
 #include <nanobind/nanobind.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/reservoir.h>
 
 #include "arrays.h"
-#include "core/check.h"
 
 namespace waggle::python {
 
@@ -43,9 +44,10 @@ class PythonReservoir final : public ReservoirSystem {
     require(static_cast<Eigen::Index>(numbers.shape(0)) == units_,
             "the reservoir: step returned {} numbers, must be {}", numbers.shape(0), units_);
     next = vector_of(numbers);
-    const Entry bad = first_non_finite(next);
-    require(bad.row < 0, "the reservoir: step returned a number {} that is {}", bad.row,
-            bad.row < 0 ? 0.0 : next[bad.row]);
+    for (Eigen::Index i = 0; i < units_; ++i) {
+      require(std::isfinite(next[i]), "the reservoir: step returned a number {} that is {}", i,
+              next[i]);
+    }
   }
 
  private:

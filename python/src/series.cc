@@ -1,18 +1,15 @@
-#include <chrono>
-#include <limits>
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/model_file.h>
 #include <waggle/presets.h>
 #include <waggle/supervised.h>
 
 #include "arrays.h"
 #include "bind.h"
-#include "core/check.h"
 #include "options.h"
 #include "watcher.h"
 
@@ -26,11 +23,6 @@ namespace {
 
 constexpr Index kBlock = 1024;  // steps between two looks whether Ctrl-C was pressed
 
-void require_finite(const Eigen::Ref<const MatrixXd>& columns) {
-  const Entry bad = first_non_finite(columns);
-  require(bad.row < 0, "X: column {} of row {} is not finite", bad.row, bad.column);
-}
-
 VectorXd state_or_zero(const std::optional<Numbers>& state, Index units) {
   if (!state) return VectorXd::Zero(units);
   require(static_cast<Index>(state->shape(0)) == units, "state: {} numbers, must be {}",
@@ -42,7 +34,7 @@ VectorXd state_or_zero(const std::optional<Numbers>& state, Index units) {
 
 EchoStateNetwork* draw(const nb::dict& given, Index inputs, std::uint64_t seed) {
   ReservoirOptions options = presets::plain_reservoir();
-  apply_options(given, options, {});
+  apply_options(given, options);
   options.seed = seed;
   options.validate();
   const nb::gil_scoped_release release;
@@ -58,7 +50,6 @@ NumpyArray run(const EchoStateNetwork& network, const Rows& rows,
   states.col(0) = state_or_zero(state, network.units());
   {
     const nb::gil_scoped_release release;
-    require_finite(z);
     for (Index first = 0; first < z.cols(); first += kBlock) {
       const Index count = std::min(kBlock, z.cols() - first);
       network.drive(z.middleCols(first, count), states.middleCols(first, count + 1));
@@ -76,7 +67,7 @@ NumpyArray run(const EchoStateNetwork& network, const Rows& rows,
 Supervised* fit(const Rows& inputs, const Rows& targets, const std::vector<Index>& ends,
                 const nb::dict& given, std::uint64_t seed) {
   SupervisedOptions options = presets::forecasting();
-  apply_options(given, options, kSupervisedTables);
+  apply_options(given, options);
   options.reservoir.seed = seed;
   Watcher watcher{nb::none()};
   const nb::gil_scoped_release release;
@@ -98,41 +89,14 @@ nb::tuple predict_rows(const Supervised& model, const Rows& inputs,
   return nb::make_tuple(to_numpy(std::move(predictions)), to_numpy(std::move(at)));
 }
 
-nb::tuple free_run(const Supervised& model, const Numbers& state, Index steps) {
+NumpyArray free_run(const Supervised& model, const Numbers& state, Index steps) {
   VectorXd at = state_or_zero(state, model.reservoir->units());
   Forecast result;
   {
     const nb::gil_scoped_release release;
     result = forecast(model, std::move(at), steps);
   }
-  return nb::make_tuple(
-      to_numpy(std::move(result.predictions)),
-      result.diverged_at ? nb::object(nb::int_(*result.diverged_at)) : nb::object(nb::none()));
-}
-
-nb::object described(const Supervised& model) {
-  nlohmann::ordered_json json;
-  json["units"] = model.reservoir->units();
-  json["fit"] = to_json(model.diagnostics);
-  json["in_sample_r_squared"] = model.in_sample.overall_r_squared;
-  json["options"] = to_json(model.options);
-  return to_python(json);
-}
-
-/// The seconds of driving the network in C++ alone, the least of some runs: for benchmarks.
-double time_run(const EchoStateNetwork& network, const Rows& rows) {
-  const auto z = columns_of(rows);
-  double least = std::numeric_limits<double>::infinity();
-  const nb::gil_scoped_release release;
-  for (int i = 0; i < 3; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    MatrixXd states(network.units(), z.cols() + 1);
-    states.col(0).setZero();
-    network.drive(z, states);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    least = std::min(least, took.count());
-  }
-  return least;
+  return to_numpy(std::move(result.predictions));
 }
 
 }  // namespace
@@ -142,8 +106,6 @@ void bind_series(nb::module_& m) {
       .def_static("draw", &draw, nb::rv_policy::take_ownership, nb::arg("options"),
                   nb::arg("inputs"), nb::arg("seed"))
       .def("run", &run, nb::arg("rows"), nb::arg("state").none())
-      .def("time_run", &time_run, nb::arg("rows"))
-      .def_prop_ro("units", &EchoStateNetwork::units)
       .def_prop_ro("inputs", &EchoStateNetwork::inputs)
       .def("recurrent",
            [](const EchoStateNetwork& n) { return to_numpy(MatrixXd(n.recurrent().transpose())); })
@@ -157,8 +119,7 @@ void bind_series(nb::module_& m) {
                   nb::arg("ends"), nb::arg("options"), nb::arg("seed"))
       .def("predict", &predict_rows, nb::arg("inputs"), nb::arg("state").none())
       .def("free_run", &free_run, nb::arg("state"), nb::arg("steps"))
-      .def("state", [](const Supervised& model) { return to_numpy(VectorXd(model.state)); })
-      .def("summary", &described)
+      .def("options", [](const Supervised& model) { return to_python(model.options); })
       .def("to_bytes",
            [](const Supervised& model) {
              const std::string bytes = serialise(model);

@@ -1,10 +1,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <waggle/detail/require.h>
+
 #include "arrays.h"
 #include "bind.h"
 #include "controller.h"
-#include "core/check.h"
 
 namespace waggle::python {
 
@@ -21,38 +22,26 @@ namespace {
 nb::tuple saved(const State& state) {
   nb::list clocks;
   for (const std::uint64_t clock : state.clocks) clocks.append(clock);
-  if (!state.knows_last_step()) {
-    return nb::make_tuple(to_numpy(state.memory), clocks, to_numpy(state.held));
-  }
   return nb::make_tuple(to_numpy(state.memory), clocks, to_numpy(state.held),
                         to_numpy(state.before), to_numpy(state.rewards),
                         to_numpy(state.observations), to_numpy(state.actions));
 }
 
 void restore(State& state, const nb::tuple& saved) {
-  State read;
-  read.memory = columns_of(nb::cast<Rows>(saved[0]));
-  for (nb::handle clock : saved[1]) read.clocks.push_back(nb::cast<std::uint64_t>(clock));
-  // Those written before anything could be missing have nothing to hold.
-  read.held.resize(0, read.memory.cols());
-  if (nb::len(saved) > 2 && nb::cast<Rows>(saved[2]).size() > 0) {
-    read.held = columns_of(nb::cast<Rows>(saved[2]));
+  const auto columns = [&](int i) { return columns_of(nb::cast<Rows>(saved[i])); };
+  State read{.memory = columns(0),
+             .clocks = {},
+             .held = columns(2),
+             .before = columns(3),
+             .rewards = vector_of(nb::cast<Numbers>(saved[4])),
+             .observations = columns(5),
+             .actions = columns(6)};
+  for (const nb::handle clock : saved[1]) read.clocks.push_back(nb::cast<std::uint64_t>(clock));
+  for (const Index copies : {std::ssize(read.clocks), read.held.cols(), read.before.cols(),
+                             read.rewards.size(), read.observations.cols(), read.actions.cols()}) {
+    require(copies == read.memory.cols(), "a state with parts of {} copies and of {}", copies,
+            read.memory.cols());
   }
-  require(read.held.cols() == read.memory.cols(), "a state that holds {} copies of {}",
-          read.held.cols(), read.memory.cols());
-  if (nb::len(saved) > 3) {
-    read.before = columns_of(nb::cast<Rows>(saved[3]));
-    read.rewards = vector_of(nb::cast<Numbers>(saved[4]));
-    read.observations = columns_of(nb::cast<Rows>(saved[5]));
-    read.actions = columns_of(nb::cast<Rows>(saved[6]));
-    for (const Index copies :
-         {read.before.cols(), read.rewards.size(), read.observations.cols(), read.actions.cols()}) {
-      require(copies == read.memory.cols(), "a state with the last step of {} copies of {}", copies,
-              read.memory.cols());
-    }
-  }
-  require(std::ssize(read.clocks) == read.memory.cols(), "a state with {} clocks for {} copies",
-          read.clocks.size(), read.memory.cols());
   new (&state) State(std::move(read));
 }
 
@@ -70,7 +59,7 @@ void bind_state(nb::module_& m) {
       .def("__setstate__", &restore);
   m.def(
       "chosen", [](const State& state) { return to_numpy(state.actions); }, nb::arg("state"),
-      "The numbers of what was chosen last, a row for each copy; none if the state does not know.");
+      "The numbers of what was chosen last, a row for each copy.");
 }
 
 }  // namespace waggle::python

@@ -412,4 +412,6 @@ def test_descriptions_from_files_are_not_trusted():
         {"kind": "multidiscrete", "counts": [2], "starts": [], "shape": [1]},
     ]:
         with pytest.raises(waggle.Error, match="interface is damaged"):
-            _spaces.check(wrong)
+            _spaces.check(
+                {"observation": wrong, "action": {"kind": "discrete", "n": 2, "start": 0}}, 4
+            )

@@ -195,7 +195,7 @@ def test_episodes_and_bounds():
         ({}, {"bounds": 3}, "bounds = 3: must be a pair"),
         ({}, {"kind": "other"}, "action_kind = 'other'"),
         ({}, {"observe": ["x"]}, "no column 'x'"),
-        ({}, {"gamma": "0,5"}, '^gamma = "0,5": must be a number'),
+        ({}, {"gamma": "0,5"}, "^gamma = '0,5': must be a number"),
     ],
 )
 def test_bad_tables_are_refused(bee_columns, change, options, message):

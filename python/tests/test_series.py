@@ -106,7 +106,7 @@ def test_a_spectral_radius_that_is_none_is_none():
 
     def options(**given):
         model = waggle.Forecaster(units=10, **given).fit(waves(200)).model_
-        return model.summary()["options"]["reservoir"]
+        return model.options()["reservoir"]
 
     assert options()["spectral_radius"] == 0.9
     assert options(spectral_radius=None)["spectral_radius"] is None

@@ -24,32 +24,21 @@ if TYPE_CHECKING:
     from waggle._reservoir import Reservoir
     from waggle._results import Evaluation, Experience, LogEvaluation
     from waggle._sklearn import Forecaster, ReservoirRegressor
-    from waggle._tune import Tuned, tune
 
     __version__: str
 
-# Names and the modules they are in. Each is imported when it is first used, so that `import waggle`
-# costs next to nothing and needs nothing; after Gymnasium it registers the environments, too.
-_WHERE = {
-    "Controller": "_controller",
-    "Error": "_core",
-    "Evaluation": "_results",
-    "Experience": "_results",
-    "Forecaster": "_sklearn",
-    "LogEvaluation": "_results",
-    "Reservoir": "_reservoir",
-    "ReservoirRegressor": "_sklearn",
-    "State": "_core",
-    "Tuned": "_tune",
-    "__version__": "_core",
-    "describe": "_options",
-    "learn": "_learn",
-    "learn_log": "_learn",
-    "load": "_controller",
-    "options": "_options",
-    "presets": "_options",
-    "tune": "_tune",
+# Modules and their names. Each is imported when it is first used, so that `import waggle` costs next
+# to nothing and needs nothing; after Gymnasium it registers the environments, too.
+_NAMES = {
+    "_controller": ["Controller", "load"],
+    "_core": ["Error", "State", "__version__"],
+    "_learn": ["learn", "learn_log"],
+    "_options": ["describe", "options", "presets"],
+    "_reservoir": ["Reservoir"],
+    "_results": ["Evaluation", "Experience", "LogEvaluation"],
+    "_sklearn": ["Forecaster", "ReservoirRegressor"],
 }
+_WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Controller",
@@ -61,16 +50,13 @@ __all__ = [
     "Reservoir",
     "ReservoirRegressor",
     "State",
-    "Tuned",
     "describe",
     "learn",
     "learn_log",
     "load",
     "options",
     "presets",
-    "tune",
 ]
-
 
 if "gymnasium" in sys.modules:
     from waggle._registration import register

@@ -16,7 +16,9 @@ def read_table(path: str, reading: dict[str, Any] | None) -> Any:
     except ImportError:
         raise Error("Parquet and Arrow files need pyarrow: pip install pyarrow") from None
     try:
-        file = dataset.dataset(path, format="parquet" if path.endswith((".parquet", ".pq")) else "ipc")
+        file = dataset.dataset(
+            path, format="parquet" if path.endswith((".parquet", ".pq")) else "ipc"
+        )
         columns = None
         if reading is not None and reading.get("observations") is not None:
             columns = _needed_columns(reading, file.schema.names)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from waggle import _core, _page, _spaces
+from waggle import _core, _spaces
 from waggle._core import Error, State
-from waggle._options import check_seed
+from waggle._options import check_seed, nested
 from waggle._progress import bar
 from waggle._results import Evaluation, Experience, LogEvaluation
 
@@ -30,62 +30,30 @@ class Controller:
     def __init__(self, model: _core.Model) -> None:
         self._model = model
         self._summary: dict[str, Any] | None = None
-        self._read_interface()
-
-    def _read_interface(self) -> None:
-        text = self._model.interface
         environment = self.summary["environment"]
         self._sees_reward = bool(environment["reward_is_input"])
         self._size = len(environment["observation_names"])
-        if text:
+        self._labels = None
+        if model.interface:
             try:
-                interface = json.loads(text)
-                observation, action = interface["observation"], interface["action"]
-            except (ValueError, KeyError, TypeError):
-                raise Error("the model's interface is damaged: it is no JSON of spaces") from None
-            self._observation = _spaces.check(observation)
-            if _spaces.size_of(self._observation) != self._size:
-                raise Error(
-                    f"the model's interface is damaged: {_spaces.size_of(self._observation)} "
-                    f"numbers are observed, the model has {self._size}"
-                )
-            self._action = _spaces.check(action)
-            try:
-                np.dtype(self._action.get("dtype", "float64"))
-            except TypeError:
-                raise Error("the model's interface is damaged: no such dtype") from None
-            self._action.setdefault("dtype", "float64")
+                interface = json.loads(model.interface)
+            except ValueError:
+                interface = None
+            _spaces.check(interface, self._size)
         else:
             # Learnt from a table: a row of numbers in, the action as the table has it out.
-            self._observation = {"kind": "box", "shape": [self._size]}
-            width = len(environment["action_names"])
-            if environment["choices"] > 0:
-                self._action = {"kind": "discrete", "n": environment["choices"], "start": 0}
-            else:
-                self._action = {"kind": "box", "shape": [width], "dtype": "float64"}
-        self._labels = None if text else _values(environment["choice_names"])
-        self._shape = (
-            tuple(self._observation["shape"]) if self._observation["kind"] == "box" else None
-        )
+            action = {"kind": "discrete", "n": environment["choices"], "start": 0}
+            if environment["choices"] == 0:
+                action = {"kind": "box", "shape": [len(environment["action_names"])]}
+            interface = {"observation": {"kind": "box", "shape": [self._size]}, "action": action}
+            self._labels = _values(environment["choice_names"])
+        self._observation = interface["observation"]
+        action = {"dtype": "float64", **interface["action"]}
+        self._interface = {"observation": self._observation, "action": action}
         self._write = _spaces.writer(self._observation)
-        self._act = _spaces.action_maker(self._action)
-        self._act_all = _spaces.batch_action_maker(self._action)
-        self._made = self._maker()
-        self._width = 1 if self._action["kind"] == "discrete" else _spaces.size_of(self._action)
-        self._done = (
-            _spaces.action_reader(self._action)
-            if self._labels is None
-            else _spaces.label_reader(self._labels)
-        )
-
-    def _maker(self) -> Callable[[Any], Any]:
-        """A function that makes an action of what the library decided."""
-        if self._action["kind"] != "discrete":
-            return self._act
-        if self._labels is not None:
-            return self._labels.__getitem__
-        start, whole = self._action["start"], np.int64
-        return (lambda choice: whole(choice + start)) if start else whole
+        self._make = _spaces.batch_action_maker(action)
+        labels = self._labels
+        self._read = _spaces.label_reader(labels) if labels else _spaces.action_reader(action)
 
     # Deciding.
 
@@ -111,65 +79,45 @@ class Controller:
         batch there is one for each, None for those that were done as chosen; where an episode starts
         it counts for nothing.
 
-        `reward` is what the last action has earned, for controllers that see it (those learnt from
-        tables, unless told otherwise); where an episode starts it counts as 0.
+        `reward` is what was earned last, for controllers that see it (those learnt from tables, unless
+        told otherwise). It is read as it is given. Where an episode starts nothing was earned yet:
+        there it may be left out, which counts as 0.
 
         What may be missing, of a controller that was learnt with `missing="hold"`, may be NaN, None
         or, given by name, not there: what was seen last goes on.
         """
-        shape = self._shape
-        if type(observation) is np.ndarray and observation.dtype in _REAL:
-            if observation.shape == shape and not self._sees_reward and applied is None:
-                action, after = self._model.decide(observation, 0.0, state, episode_start)
-                return self._made(action), after
-            rows, single = self._rows(observation)
-        else:
-            rows, single = self._flatten(observation)
+        by_name = isinstance(observation, Mapping) and self._observation["kind"] != "dict"
+        if by_name:
+            names = self.summary["environment"]["observation_names"]
+            observation = _spaces.by_name(observation, names)
+        count = _spaces.batch_of(self._observation, observation)
+        single = count is None
+        rows = np.empty((1 if single else count, self._size))
+        self._write(observation, rows)
         starts = None
         if episode_start is not None:
             starts = np.atleast_1d(np.asarray(episode_start, dtype=bool))
         rewards = None
         if self._sees_reward:
-            rewards = self._rewards(reward, len(rows), state, starts)
+            rewards = self._rewards(reward, len(rows), state is None or _all(starts))
         done = None if applied is None else self._applied(applied, len(rows), single, state)
-        actions, after = self._model.predict(
+        numbers, after = self._model.predict(
             rows, rewards=rewards, state=state, starts=starts, applied=done
         )
-        if self._labels is not None:
-            chosen = [self._labels[int(i)] for i in actions[:, 0]]
-            return (chosen[0] if single else np.asarray(chosen)), after
-        return (self._act(actions[0]) if single else self._act_all(actions)), after
+        if self._labels is None:
+            actions = self._make(numbers)
+        else:
+            actions = [self._labels[int(choice)] for choice in numbers[:, 0]]
+        if single:
+            return actions[0], after
+        return np.asarray(actions), after
 
-    def _rows(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
-        """An array of one observation, or of several, as rows; and whether it is one."""
-        shape = self._shape
-        if shape is None:
-            return self._flatten(observation)
-        single = observation.shape == shape
-        if not single and observation.shape[1:] != shape:
-            raise Error(f"an observation of shape {observation.shape}, must be {shape}, or several")
-        count = 1 if single else len(observation)
-        rows = np.ascontiguousarray(observation, dtype=np.float64)
-        return rows.reshape(count, self._size), single
-
-    def _flatten(self, observation: Any) -> tuple[np.ndarray, bool]:
-        names = self.summary["environment"]["observation_names"]
-        if isinstance(observation, Mapping) and self._observation["kind"] != "dict":
-            observation = _spaces.by_name(observation, names)
-        count = _spaces.batch_of(self._observation, observation)
-        rows = np.empty((1 if count is None else count, self._size))
-        self._write(observation, rows)
-        return rows, count is None
-
-    def _rewards(self, reward: Any, copies: int, state: State | None, starts: Any) -> np.ndarray:
-        if reward is None:
-            if state is None or (starts is not None and starts.all()):
-                return np.zeros(copies)
+    def _rewards(self, reward: Any, copies: int, all_start: bool) -> np.ndarray:
+        if reward is not None:
+            return np.atleast_1d(np.asarray(reward, dtype=np.float64))
+        if not all_start:
             raise Error("this controller sees the reward: give reward, what the last action earned")
-        rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64))
-        if starts is not None and len(starts) == len(rewards):
-            rewards = np.where(starts, 0.0, rewards)
-        return np.zeros(copies) if state is None else rewards
+        return np.zeros(copies)
 
     def _applied(self, applied: Any, copies: int, single: bool, state: State | None) -> np.ndarray:
         """What was done, as rows of numbers; of those that are None, what was chosen."""
@@ -180,12 +128,14 @@ class Controller:
             )
         if len(actions) != copies:
             raise Error(f"applied: {len(actions)} actions for {copies} observations")
-        done = _core.chosen(state) if isinstance(state, State) else None
-        if done is None or len(done) != copies:  # which is refused, as is no state at all
-            done = np.zeros((copies, self._width))
-        for i, action in enumerate(actions):
+        if state is None:
+            raise Error(
+                "applied: no action was chosen before this one: give the state it was chosen in, too"
+            )
+        done = _core.chosen(state)
+        for i, action in enumerate(actions[: len(done)]):  # a state of others is refused below
             if action is not None:
-                done[i] = self._done(action, "applied" if single else f"applied[{i}]")
+                done[i] = self._read(action, "applied" if single else f"applied[{i}]")
         return done
 
     # Judging.
@@ -218,7 +168,8 @@ class Controller:
                 seed=seed,
                 progress=tell,
             )
-        result["lengths"] = np.asarray(result["lengths"], dtype=np.int64)
+        for key, dtype in (("returns", np.float64), ("lengths", np.int64)):
+            result[key] = np.asarray(result[key], dtype=dtype)
         return Evaluation(**result)
 
     def evaluate_log(
@@ -293,13 +244,9 @@ class Controller:
         guarded = isinstance(guard, dict) or bool(guard)
         if fallback != "none" and not guarded:
             raise Error(f"fallback = {fallback!r}: needs guard=True, which knows when it is to act")
-        options = {
-            "precision": precision,
-            "guarded": guarded,
-            "guard": guard if isinstance(guard, dict) else {},
-            "fallback": fallback,
-        }
-        return self._model.export_c(os.fspath(path), options)
+        options = {"precision": precision, "guarded": guarded, "fallback": fallback}
+        options["guard"] = guard if isinstance(guard, dict) else {}
+        return self._model.export_c(os.fspath(path), nested(options, _core.export_options()))
 
     @property
     def tuning(self) -> dict[str, Any] | None:
@@ -317,7 +264,7 @@ class Controller:
             actions,
             observations,
             ends.astype(np.int8),
-            {"observation": self._observation, "action": self._action},
+            self._interface,
             self.summary["environment"],
         )
 
@@ -350,20 +297,9 @@ class Controller:
             f"{s['provenance']['rows']} rows, γ {s['discount']:g}>"
         )
 
-    def _repr_html_(self) -> str:
-        return _page.fragment(self.summary)
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The page of it: everything above and all options, as one HTML file. Returns its text, and
-        writes it to `path` if one is given."""
-        text = _page.whole(self.summary)
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        return text
-
-
-_REAL = (np.dtype(np.float64), np.dtype(np.float32))
+def _all(starts: np.ndarray | None) -> bool:
+    return starts is not None and bool(starts.all())
 
 
 def _values(labels: list[str]) -> list[Any] | None:

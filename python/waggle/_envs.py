@@ -15,75 +15,49 @@ from waggle import _spaces
 from waggle._core import Error
 
 
-def is_vector(env: Any) -> bool:
-    """Whether these are several copies of an environment."""
-    return hasattr(env, "num_envs") and hasattr(env, "single_observation_space")
-
-
-def name_of(env: Any) -> str:
-    spec = getattr(env, "spec", None)
-    return str(getattr(spec, "id", None) or type(env).__name__)
-
-
 class Adapter:
     """One environment."""
 
-    def __init__(self, env: Any, seed: int, copies: int = 1) -> None:
-        if isinstance(env, str):
-            raise Error(f"{env!r} is the name of an environment: give gymnasium.make({env!r})")
-        if isinstance(env, type):
-            raise Error(f"{env.__name__} is a class: give an environment, {env.__name__}(...)")
+    def __init__(self, env: Any, seed: int, copies: int | None = None) -> None:
         for method in ("reset", "step"):
             if not callable(getattr(env, method, None)):
                 raise Error(f"{type(env).__name__} is no environment: it has no {method}()")
-        prefix = "single_" if is_vector(env) else ""
+        prefix = "" if copies is None else "single_"
         for space in ("observation_space", "action_space"):
             if getattr(env, prefix + space, None) is None:
                 raise Error(f"{type(env).__name__} is no environment: it has no {prefix}{space}")
         self._env = env
         self._seed: int | None = seed
-        self.name = name_of(env)
-        self._actions_space = getattr(env, prefix + "action_space")
-        self.action_space = _spaces.describe_action(self._actions_space)
+        spec = getattr(env, "spec", None)
+        self.name = str(getattr(spec, "id", None) or type(env).__name__)
+        self._actions = getattr(env, prefix + "action_space")
+        self.action_space = _spaces.describe_action(self._actions)
         self.observation_space = _spaces.describe_observation(
             getattr(env, prefix + "observation_space")
         )
         self._write = _spaces.writer(self.observation_space)
-        size = _spaces.size_of(self.observation_space)
-        discrete = self.action_space["kind"] == "discrete"
-        width = 1 if discrete else math.prod(self.action_space["shape"])
-        self.observations = np.zeros((copies, size))
-        self.actions = np.zeros((copies, width))
-        self.rewards = np.zeros(copies)
-        self.terminated = np.zeros(copies, dtype=bool)
-        self.truncated = np.zeros(copies, dtype=bool)
-        self._act = _spaces.action_maker(self.action_space)
-        # What the library needs to call step by itself, where that is simple.
-        simple = copies == 1 and not is_vector(env) and self.observation_space["kind"] == "box"
-        self.direct = env.step if simple else None
-        self.start = self.action_space.get("start", 0)
-
-    def act(self) -> Any:
-        """The action in the array, as the environment takes it."""
-        return self._act(self.actions[0])
-
-    def write(self, observation: Any) -> None:
-        self._write(observation, self.observations)
+        self._act = _spaces.batch_action_maker(self.action_space)
+        self._discrete = self.action_space["kind"] == "discrete"
+        width = 1 if self._discrete else math.prod(self.action_space["shape"])
+        count = 1 if copies is None else copies
+        self.observations = np.zeros((count, _spaces.size_of(self.observation_space)))
+        self.actions = np.zeros((count, width))
+        self.rewards = np.zeros(count)
+        self.terminated = np.zeros(count, dtype=bool)
+        self.truncated = np.zeros(count, dtype=bool)
 
     def spec(self, reward_is_input: bool) -> dict[str, Any]:
         """What the library has to know of it."""
-        discrete = self.action_space["kind"] == "discrete"
         width = self.actions.shape[1]
         result = {
             "name": self.name,
-            "choices": self.action_space["n"] if discrete else 0,
+            "choices": self.action_space["n"] if self._discrete else 0,
             "action_names": ["action"] if width == 1 else [f"action_{i}" for i in range(width)],
             "observation_names": _spaces.names_of(self.observation_space),
             "reward_is_input": reward_is_input,
         }
-        if not discrete:
-            space = self._actions_space
-            for key, bound in (("lower", space.low), ("upper", space.high)):
+        if not self._discrete:
+            for key, bound in (("lower", self._actions.low), ("upper", self._actions.high)):
                 result[key] = np.ascontiguousarray(bound, dtype=np.float64).ravel()
         return result
 
@@ -91,7 +65,8 @@ class Adapter:
         """What a model keeps of it."""
         return {"observation": self.observation_space, "action": self.action_space}
 
-    def _reset(self, **options: Any) -> Any:
+    def _observed(self, **options: Any) -> Any:
+        """What a reset shows."""
         result = self._env.reset(**options)
         if not (isinstance(result, tuple) and len(result) == 2):
             raise Error(
@@ -100,47 +75,40 @@ class Adapter:
             )
         return result[0]
 
-    def _take_seed(self) -> dict[str, Any]:
-        seed, self._seed = self._seed, None
-        return {} if seed is None else {"seed": seed}
-
     def reset(self) -> None:
-        self._write(self._reset(**self._take_seed()), self.observations)
-        self.rewards[0] = 0.0
-        self.terminated[0] = self.truncated[0] = False
+        seed, self._seed = self._seed, None
+        self._write(self._observed(**({} if seed is None else {"seed": seed})), self.observations)
+        self._begin(slice(None))
+
+    def _begin(self, copies: Any) -> None:
+        """What is seen first is no action's reward, and no end."""
+        self.rewards[copies] = 0.0
+        self.terminated[copies] = self.truncated[copies] = False
 
     def step(self) -> None:
-        result = self._env.step(self.act())
-        try:
-            observation, reward, terminated, truncated, _ = result
-        except (TypeError, ValueError):
-            self.refuse(result)
+        self._take(self._env.step(self._act(self.actions)[0]))
+
+    def _take(self, result: Any) -> dict[str, Any]:
+        """Reads what a step returned, but for the infos, which it returns."""
+        if not (isinstance(result, tuple) and len(result) == 5):
+            shown = type(result).__name__
+            shown = f"a tuple of {len(result)}" if shown == "tuple" else shown
+            raise Error(
+                f"{self.name}: step returned {shown}, must be a tuple (observation, reward, "
+                "terminated, truncated, info)"
+            )
+        observation, reward, self.terminated[:], self.truncated[:], infos = result
         self._write(observation, self.observations)
-        try:
-            self.rewards[0] = float(reward)
-        except (TypeError, ValueError):
-            self.refuse_reward(reward)
-        self.terminated[0] = terminated
-        self.truncated[0] = truncated
-
-    def refuse(self, result: Any) -> None:
-        raise Error(
-            f"{self.name}: step returned {_shown(result)}, must be a tuple (observation, reward, "
-            "terminated, truncated, info)"
-        )
-
-    def refuse_reward(self, reward: Any) -> None:
-        raise Error(f"{self.name}: step returned the reward {reward!r}, must be a number")
+        numbers = np.asarray(reward)
+        if numbers.size != len(self.rewards) or numbers.dtype.kind not in "fiub":
+            raise Error(f"{self.name}: step returned the reward {reward!r}, must be a number")
+        self.rewards[:] = numbers.ravel()
+        return infos
 
     def restart(self, copies: list[int]) -> bool:
+        """Begins episodes anew; False if the next step does."""
         self.reset()
         return True
-
-
-def _shown(result: Any) -> str:
-    if isinstance(result, tuple):
-        return f"a tuple of {len(result)}"
-    return type(result).__name__
 
 
 class VectorAdapter(Adapter):
@@ -155,32 +123,13 @@ class VectorAdapter(Adapter):
             raise Error(
                 f"{self.name}: autoreset_mode is {mode!r}, must be NEXT_STEP, SAME_STEP or DISABLED"
             )
-        self._act_all = _spaces.batch_action_maker(self.action_space)
         self._first = np.zeros_like(self.observations)
-
-    def reset(self) -> None:
-        self._write(self._reset(**self._take_seed()), self.observations)
-        self.rewards[:] = 0.0
-        self.terminated[:] = self.truncated[:] = False
 
     def step(self) -> None:
         fresh = self.terminated | self.truncated
-        result = self._env.step(self._act_all(self.actions))
-        try:
-            observations, rewards, terminated, truncated, infos = result
-        except (TypeError, ValueError):
-            raise Error(
-                f"{self.name}: step returned {_shown(result)}, must be a tuple (observations, "
-                "rewards, terminations, truncations, infos)"
-            ) from None
-        self._write(observations, self.observations)
-        self.rewards[:] = rewards
-        self.terminated[:] = terminated
-        self.truncated[:] = truncated
+        infos = self._take(self._env.step(self._act(self.actions)))
         if self._mode == "NEXT_STEP":
-            # These were reset by this step: what they show begins an episode.
-            self.rewards[fresh] = 0.0
-            self.terminated[fresh] = self.truncated[fresh] = False
+            self._begin(fresh)  # these were reset by this step
         elif self._mode == "SAME_STEP":
             ended = np.flatnonzero(self.terminated | self.truncated)
             if ended.size:
@@ -207,10 +156,9 @@ class VectorAdapter(Adapter):
             mask = np.zeros(len(self.rewards), dtype=bool)
             mask[copies] = True
             seen = np.empty_like(self.observations)
-            self._write(self._reset(options={"reset_mask": mask}), seen)
+            self._write(self._observed(options={"reset_mask": mask}), seen)
             self.observations[copies] = seen[copies]
-        self.rewards[copies] = 0.0
-        self.terminated[copies] = self.truncated[copies] = False
+        self._begin(copies)
         return True
 
 
@@ -224,4 +172,9 @@ def _part(value: Any, i: int) -> Any:
 
 
 def adapt(env: Any, seed: int) -> Adapter:
-    return VectorAdapter(env, seed) if is_vector(env) else Adapter(env, seed)
+    if isinstance(env, str):
+        raise Error(f"{env!r} is the name of an environment: give gymnasium.make({env!r})")
+    if isinstance(env, type):
+        raise Error(f"{env.__name__} is a class: give an environment, {env.__name__}(...)")
+    several = hasattr(env, "num_envs") and hasattr(env, "single_observation_space")
+    return VectorAdapter(env, seed) if several else Adapter(env, seed)

@@ -10,7 +10,7 @@ from waggle import _core
 from waggle._controller import Controller
 from waggle._core import Error
 from waggle._envs import adapt
-from waggle._options import check_seed, documented
+from waggle._options import LEARNING, check_seed, documented, nested
 from waggle._progress import bar
 
 
@@ -33,10 +33,11 @@ def _search(tune: Any) -> dict[str, Any] | None:
     """How to search for settings, or None: not at all."""
     if tune is None or tune is False:
         return None
-    return {} if tune is True else dict(tune) if isinstance(tune, dict) else {"seconds": tune}
+    how = {} if tune is True else tune if isinstance(tune, dict) else {"seconds": tune}
+    return nested(how, _core.tune_options())
 
 
-@documented("Options:", _core.learn_options("predictive"))
+@documented("Options:", _core.learn_options("predictive"), LEARNING)
 def learn(
     env: Any,
     steps: int | None = None,
@@ -77,7 +78,7 @@ def learn(
             adapter,
             spec=adapter.spec(bool(reward_input)),
             preset=preset,
-            options=options,
+            options=nested(options, _core.learn_options(preset), LEARNING),
             seed=seed,
             progress=tell,
             step=step,
@@ -87,7 +88,7 @@ def learn(
     return Controller(model)
 
 
-@documented("Options:", _core.log_options("predictive"))
+@documented("Options:", _core.log_options("predictive"), LEARNING)
 def learn_log(
     data: Any,
     *,
@@ -173,7 +174,7 @@ def learn_log(
             name=log.name,
             reading=log.reading,
             preset=preset,
-            options=options,
+            options=nested(options, _core.log_options(preset), LEARNING),
             seed=check_seed(seed),
             tune=_search(tune),
             progress=tell,

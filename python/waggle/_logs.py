@@ -43,7 +43,9 @@ def open_log(data: Any, asked: dict[str, Any] | None) -> OpenLog:
             from waggle._arrow import read_table
 
             if len(paths) > 1:
-                raise Error(f"{len(paths)} Parquet or Arrow files: give one, or a table of them all")
+                raise Error(
+                    f"{len(paths)} Parquet or Arrow files: give one, or a table of them all"
+                )
             return OpenLog(_columns(read_table(paths[0], reading)), paths[0], reading or {})
         return OpenLog(paths, "", reading or {})
     return OpenLog(_columns(data), f"the {_kind(data)}", reading or {})

@@ -10,15 +10,6 @@ from typing import Any
 from waggle._core import Error
 
 
-def _watched() -> bool:
-    if "ipykernel" in sys.modules:
-        return True
-    try:
-        return sys.stderr.isatty()
-    except (AttributeError, ValueError):
-        return False
-
-
 @contextmanager
 def bar(progress: bool | Callable[[str, float, float], Any] | None):
     """A callback (what, done, total) for the time of some work, or None.
@@ -26,11 +17,8 @@ def bar(progress: bool | Callable[[str, float, float], Any] | None):
     True: a bar by tqdm; None: the same if a terminal or a notebook shows it; False: none; or a
     function of one's own.
     """
-    if callable(progress):
-        yield progress
-        return
-    if progress is False or (progress is None and not _watched()):
-        yield None
+    if callable(progress) or progress is False:
+        yield progress or None
         return
     try:
         from tqdm.auto import tqdm
@@ -39,7 +27,8 @@ def bar(progress: bool | Callable[[str, float, float], Any] | None):
             raise Error("progress=True needs tqdm: pip install tqdm") from None
         yield None
         return
-    with tqdm(leave=False, unit="") as shown:
+    shown_anyway = progress or "ipykernel" in sys.modules
+    with tqdm(leave=False, unit="", disable=False if shown_anyway else None) as shown:
 
         def tell(what: str, done: float, total: float) -> None:
             shown.set_description(what, refresh=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from waggle import _core
 from waggle._core import Error
-from waggle._options import check_seed, documented
+from waggle._options import check_seed, documented, nested
 
 
 def as_rows(X: Any, name: str = "X") -> np.ndarray:
@@ -18,6 +18,9 @@ def as_rows(X: Any, name: str = "X") -> np.ndarray:
         rows = rows.reshape(-1, 1)
     if rows.ndim != 2:
         raise Error(f"{name}: an array of {rows.ndim} dimensions, must be (steps, channels)")
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        raise Error(f"{name}: column {bad[0][1]} of row {bad[0][0]} is not finite")
     return np.ascontiguousarray(rows)
 
 
@@ -34,15 +37,17 @@ class Reservoir:
         self._options = {"units": units, **options}
         self._seed = check_seed(seed)
         self._network: _core.Network | None = None
-        _core.Network.draw(
-            {**self._options, "units": 1, "operator_norm": None, "spectral_radius": None}, 1, 0
-        )  # refuses what is wrong
+        self._given = nested(self._options, _core.reservoir_options())
         if not isinstance(units, (int, np.integer)) or units < 1:
             raise Error(f"units = {units!r}: must be a whole number, at least 1")
+        # A small one refuses what is wrong.
+        _core.Network.draw(
+            {**self._given, "units": 1, "operator_norm": None, "spectral_radius": None}, 1, 0
+        )
 
     def _drawn(self, inputs: int) -> _core.Network:
         if self._network is None:
-            self._network = _core.Network.draw(self._options, inputs, self._seed)
+            self._network = _core.Network.draw(self._given, inputs, self._seed)
         elif self._network.inputs != inputs:
             raise Error(f"X: {inputs} columns, the reservoir takes {self._network.inputs}")
         return self._network

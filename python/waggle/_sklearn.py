@@ -8,6 +8,7 @@ import numpy as np
 
 from waggle import _core
 from waggle._core import Error
+from waggle._options import nested
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin
@@ -63,6 +64,7 @@ class _Readout(BaseEstimator):
             "washout": washout,
             **(self.options or {}),
         }
+        given = nested(given, _core.forecasting_options(), ["reservoir"])
         self.model_ = _core.Supervised.fit(inputs, targets, ends, given, self.seed)
         self.washout_ = washout
 
@@ -229,4 +231,4 @@ class Forecaster(_Readout):
         check_is_fitted(self, "model_")
         if self.horizon != 1:
             raise Error(f"horizon = {self.horizon}: a free run needs horizon 1")
-        return self.model_.free_run(np.ascontiguousarray(self.state_), steps)[0]
+        return self.model_.free_run(np.ascontiguousarray(self.state_), steps)

@@ -15,7 +15,7 @@ import numpy as np
 
 from waggle import _core
 from waggle._core import Error
-from waggle._options import option_text
+from waggle._options import nested, option_text
 from waggle._registration import register
 
 try:
@@ -46,7 +46,8 @@ class Environment(gymnasium.Env):
         if render_mode is not None:
             raise Error(f"render_mode = {render_mode!r}: there is nothing to render")
         self.render_mode = None
-        self._environment = _core.Environment(name, options)
+        given = nested(options, _core.environment_options(name))
+        self._environment = _core.Environment(name, given)
         spec = self._environment.spec()
         self._reward_seen = bool(spec["reward_is_input"])
         size = len(spec["observation_names"]) + self._reward_seen

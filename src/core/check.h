@@ -1,20 +1,12 @@
 #pragma once
 
 #include <cmath>
-#include <utility>
 
 #include <Eigen/Core>
-#include <fmt/format.h>
 
-#include <waggle/error.h>
+#include <waggle/detail/require.h>
 
 namespace waggle {
-
-/// Throws Error with the formatted message unless `ok`. For input at the door, not for invariants.
-template <typename... Args>
-void require(bool ok, fmt::format_string<Args...> message, Args&&... args) {
-  if (!ok) throw Error(fmt::format(message, std::forward<Args>(args)...));
-}
 
 /// The largest magnitude of a number that is learnt from or acted on: its square, and a sum of many
 /// of these, is still finite. Nothing that was measured is larger.

@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 
+#include <waggle/execution.h>
+
 namespace waggle {
 
 /// Calls work(i) once for every i in [0, count), on up to `threads` threads (0: as many as there
@@ -11,23 +13,6 @@ namespace waggle {
 /// here. Within work(i), what calls this again has its share of the threads: the outermost loop
 /// comes first. In a browser's page there is one thread, and all of it happens in order.
 void parallel_for(int count, int threads, const std::function<void(int)>& work);
-
-/// How many threads may be used by what is called from this one: as many as the machine has, or
-/// fewer where a ThreadLimit or a parallel_for around it says so. ≥ 1.
-int available_threads();
-
-/// While it lives, what is called from this thread uses at most so many threads (0: no limit but
-/// that around it). Says nothing of other threads.
-class ThreadLimit {
- public:
-  explicit ThreadLimit(int threads);
-  ~ThreadLimit();
-  ThreadLimit(const ThreadLimit&) = delete;
-  ThreadLimit& operator=(const ThreadLimit&) = delete;
-
- private:
-  [[maybe_unused]] int before_;  // in a browser there is nothing to limit
-};
 
 /// Some work on a thread of its own, if there may be one beside this; else it is done at once. What
 /// it may use of threads is what there may be here.

@@ -1,10 +1,10 @@
-#include "core/text.h"
-
 #include <algorithm>
 #include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <waggle/detail/text.h>
 
 namespace waggle {
 

@@ -1,9 +1,9 @@
-#include "core/text.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <waggle/detail/text.h>
 
 namespace waggle {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include <waggle/detail/text.h>
 #include <waggle/environments.h>
 
 #include "core/check.h"
-#include "core/text.h"
 
 namespace waggle {
 

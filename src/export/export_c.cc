@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <utility>
 
+#include <waggle/detail/atomic_file.h>
 #include <waggle/export.h>
 
 #include "control/action_search.h"
 #include "core/check.h"
 #include "export/c_plan.h"
 #include "export/c_tables.h"
-#include "files/atomic_file.h"
 
 namespace waggle {
 

@@ -1,5 +1,3 @@
-#include "files/atomic_file.h"
-
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -13,6 +11,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <waggle/detail/atomic_file.h>
 
 #include "core/check.h"
 

@@ -1,5 +1,3 @@
-#include "files/atomic_file.h"
-
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <waggle/detail/atomic_file.h>
 
 #include "expect_error.h"
 

@@ -1,7 +1,7 @@
-#include "files/json.h"
-
 #include <set>
 #include <vector>
+
+#include <waggle/detail/json.h>
 
 #include "core/check.h"
 

@@ -8,8 +8,9 @@
 #include <fstream>
 #include <optional>
 
+#include <waggle/detail/json.h>
+
 #include "core/check.h"
-#include "files/json.h"
 
 namespace waggle {
 

@@ -10,8 +10,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <waggle/detail/atomic_file.h>
+
 #include "expect_error.h"
-#include "files/atomic_file.h"
 
 namespace waggle {
 namespace {

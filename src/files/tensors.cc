@@ -4,8 +4,9 @@
 #include <cstring>
 #include <limits>
 
+#include <waggle/detail/json.h>
+
 #include "core/check.h"
-#include "files/json.h"
 
 namespace waggle {
 

@@ -23,9 +23,6 @@ inline Eigen::Index default_washout(const WashoutCase& given) {
   return given.predictive ? 1 : 0;
 }
 
-/// The first rows of a log, so many at most; none if it is empty.
-Trajectory first_rows(TrajectorySource& log, Eigen::Index most);
-
 /// Where the system is lost (RolloutOptions::divergence_limit), of rows that did this: 100 times
 /// the largest |observation|, or |reward| where nothing is observed; of nothing but zeros, as if
 /// there were no rows.

@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
 #include "core/memory.h"
-#include "core/text.h"
 #include "learn/choices.h"
 #include "value/fitted_iteration.h"
 

@@ -7,15 +7,15 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/options_json.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
 #include <waggle/model_file.h>
 
 #include "copies.h"
 #include "expect_error.h"
-#include "files/options_json.h"
 #include "files/safetensors.h"
-#include "options/describe_records.h"
 #include "plain_learner.h"
 #include "predictive_cases.h"
 

@@ -1,7 +1,7 @@
+#include <waggle/detail/text.h>
 #include <waggle/presets.h>
 
 #include "core/check.h"
-#include "core/text.h"
 
 namespace waggle::presets {
 

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cmath>
 
+#include <waggle/detail/text.h>
 #include <waggle/presets.h>
 #include <waggle/tuning.h>
 
 #include "control/transitions.h"
 #include "core/check.h"
-#include "core/text.h"
 #include "learn/first_look.h"
 #include "learn/off_policy.h"
 

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 #include "logs/csv.h"
 
 namespace waggle {

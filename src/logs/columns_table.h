@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <waggle/detail/table.h>
 #include <waggle/log.h>
-
-#include "logs/table.h"
 
 namespace waggle {
 

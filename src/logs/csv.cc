@@ -8,9 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
 #include "core/number_text.h"
-#include "core/text.h"
 #include "files/input_file.h"
 
 namespace waggle {

@@ -4,10 +4,11 @@
 
 #include <unistd.h>
 
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
 #include <waggle/log.h>
 
 #include "core/check.h"
-#include "core/text.h"
 #include "files/input_file.h"
 #include "logs/columns_table.h"
 #include "logs/csv.h"
@@ -16,7 +17,6 @@
 #include "logs/log_columns.h"
 #include "logs/log_habits.h"
 #include "logs/log_observations.h"
-#include "logs/table.h"
 
 namespace waggle {
 

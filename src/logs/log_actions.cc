@@ -4,8 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 #include "logs/csv.h"
 
 namespace waggle {

@@ -7,10 +7,9 @@
 
 #include <Eigen/Core>
 
+#include <waggle/detail/table.h>
 #include <waggle/environment.h>
 #include <waggle/log.h>
-
-#include "logs/table.h"
 
 namespace waggle {
 

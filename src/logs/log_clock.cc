@@ -13,8 +13,9 @@
 #pragma GCC diagnostic pop
 #endif
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 #include "logs/csv.h"
 
 namespace waggle {

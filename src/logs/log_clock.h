@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "logs/table.h"
+#include <waggle/detail/table.h>
 
 namespace waggle {
 

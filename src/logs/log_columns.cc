@@ -11,8 +11,9 @@
 
 #include <glob.h>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 
 namespace waggle {
 

@@ -1,19 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <waggle/detail/table.h>
 #include <waggle/log.h>
 
-#include "logs/table.h"
-
 namespace waggle {
-
-/// The files that paths and patterns stand for, in order. Throws Error if there is none.
-std::vector<std::filesystem::path> expand_patterns(const std::vector<std::string>& files);
 
 /// The label of an observation that is missing.
 constexpr const char* kMissing = "missing";

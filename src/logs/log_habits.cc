@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text.h"
+#include <waggle/detail/text.h>
 
 namespace waggle {
 

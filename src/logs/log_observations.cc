@@ -4,8 +4,9 @@
 #include <limits>
 #include <tuple>
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 #include "logs/csv.h"
 #include "logs/log_clock.h"
 #include "logs/log_columns.h"

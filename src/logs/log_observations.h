@@ -7,10 +7,10 @@
 
 #include <Eigen/Core>
 
+#include <waggle/detail/table.h>
 #include <waggle/log.h>
 
 #include "logs/log_columns.h"
-#include "logs/table.h"
 
 namespace waggle {
 

@@ -3,11 +3,11 @@
 #include <limits>
 #include <unordered_set>
 
+#include <waggle/detail/text.h>
 #include <waggle/log.h>
 #include <waggle/model.h>
 
 #include "core/check.h"
-#include "core/text.h"
 
 namespace waggle {
 

@@ -1,12 +1,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/text.h>
 #include <waggle/log.h>
 
 #include "core/check.h"
 #include "core/number_text.h"
-#include "core/text.h"
-#include "files/atomic_file.h"
 #include "logs/csv.h"
 
 namespace waggle {

@@ -12,8 +12,9 @@
 #include <zip.h>
 #endif
 
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 #include "files/input_file.h"
 #include "logs/columns_table.h"
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "logs/table.h"
+#include <waggle/detail/table.h>
 
 namespace waggle {
 

@@ -1,12 +1,12 @@
-#include "logs/series_file.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
+#include <waggle/log.h>
+
 #include "core/check.h"
-#include "core/text.h"
-#include "logs/table.h"
 
 namespace waggle {
 

@@ -1,6 +1,6 @@
-#include "logs/series_file.h"
-
 #include <gtest/gtest.h>
+
+#include <waggle/log.h>
 
 #include "expect_error.h"
 #include "temporary_folder.h"

@@ -1,11 +1,11 @@
-#include "logs/table.h"
-
 #include <algorithm>
 #include <cctype>
 #include <unordered_set>
 
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
+
 #include "core/check.h"
-#include "core/text.h"
 #include "logs/csv.h"
 #include "logs/npy.h"
 

@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
+#include <waggle/detail/json.h>
 #include <waggle/neighbours.h>
 #include <waggle/predictive.h>
 
 #include "core/check.h"
-#include "files/json.h"
 #include "prediction/predictive_file.h"
 #include "reservoir/network_file.h"
 

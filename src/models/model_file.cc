@@ -2,17 +2,17 @@
 #include <limits>
 #include <utility>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/options_json.h>
 #include <waggle/learner.h>
 #include <waggle/model_file.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
-#include "files/atomic_file.h"
-#include "files/options_json.h"
 #include "files/safetensors.h"
 #include "files/tensors.h"
 #include "models/kinds.h"
-#include "options/describe_records.h"
 
 namespace waggle {
 

@@ -9,14 +9,14 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/options_json.h>
 #include <waggle/model.h>
 #include <waggle/version.h>
 
 #include "expect_error.h"
-#include "files/options_json.h"
 #include "files/safetensors.h"
 #include "model_cases.h"
-#include "options/describe_records.h"
 #include "plain_learner.h"
 
 namespace waggle {

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <waggle/detail/options_json.h>
+
 #include "core/check.h"
-#include "files/options_json.h"
 #include "reservoir/network_file.h"
 
 namespace waggle {

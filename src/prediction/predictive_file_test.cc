@@ -9,12 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/detail/describe_records.h>
+#include <waggle/detail/options_json.h>
 #include <waggle/model_file.h>
 
 #include "expect_error.h"
-#include "files/options_json.h"
 #include "files/safetensors.h"
-#include "options/describe_records.h"
 #include "predictive_cases.h"
 
 namespace waggle {

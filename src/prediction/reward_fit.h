@@ -12,12 +12,11 @@
 
 namespace waggle {
 
-/// The reward model of a head:
+/// Fits the reward model of a head along an experience; returns the share of the reward's variance
+/// that it explains.
 ///
 ///     choices      r̂ linear in the memory for each of them: what must be recalled exactly
 ///     quantities   r̂ a bent line in each number of the action: what an action costs by itself
-///
-/// All of it along an experience; returns the share of the reward's variance that it explains.
 double fit_reward_model(RememberedExperience& experience, TrajectorySource& source,
                         const Transitions& transitions, const ActionSpace& actions,
                         PredictiveHead& head);

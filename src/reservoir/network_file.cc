@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <waggle/detail/options_json.h>
+
 #include "core/check.h"
-#include "files/options_json.h"
 
 namespace waggle {
 

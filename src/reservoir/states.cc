@@ -2,11 +2,11 @@
 #include <memory>
 #include <vector>
 
+#include <waggle/detail/text.h>
 #include <waggle/states.h>
 
 #include "core/check.h"
 #include "core/parallel.h"
-#include "core/text.h"
 #include "data/chunks.h"
 
 namespace waggle {

@@ -47,15 +47,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   guard.options.hold = (data[0] & 1) == 0;
   guard.options.watch = {.block = 1, .settling = 2};
   if ((data[0] & 2) != 0) guard.fallback = std::make_unique<HoldPolicy>();
-  const bool json = (data[0] & 4) == 0;
   app::ActLoop loop(model, 0, Start::fresh, std::move(guard));
   std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string line(rest.substr(0, end));
-    const std::string answer = json ? loop.answer_json(line) : loop.answer_csv(line);
-    if (answer.empty()) __builtin_trap();
-    if (json && !nlohmann::json::accept(answer)) __builtin_trap();
+    if (!nlohmann::json::accept(loop.answer(line))) __builtin_trap();
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   (void)loop.summary();

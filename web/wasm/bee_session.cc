@@ -5,9 +5,8 @@
 
 #include <waggle_paper/presets.h>
 
+#include <waggle/detail/require.h>
 #include <waggle/states.h>
-
-#include "core/check.h"
 
 namespace waggle::playground {
 

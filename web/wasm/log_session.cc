@@ -11,15 +11,14 @@
 #include <nlohmann/json.hpp>
 
 #include <waggle/bee_world.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/results_json.h>
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
 #include <waggle/model_file.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "learn/first_look.h"
-#include "logs/table.h"
-#include "options/results_json.h"
 #include "quick_fit.h"
 
 namespace waggle::playground {

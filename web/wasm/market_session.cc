@@ -4,7 +4,7 @@
 
 #include <waggle_paper/presets.h>
 
-#include "core/check.h"
+#include <waggle/detail/require.h>
 
 namespace waggle::playground {
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include <waggle/cart_pole.h>
+#include <waggle/detail/require.h>
 #include <waggle/evaluation.h>
 #include <waggle/pendulum.h>
 #include <waggle/presets.h>
 
-#include "core/check.h"
 #include "quick_fit.h"
 #include "swing_stage.h"
 

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include <waggle/cart_pole.h>
+#include <waggle/detail/require.h>
 #include <waggle/pendulum.h>
 
-#include "core/check.h"
 #include "swing_session.h"
 
 namespace waggle::playground {

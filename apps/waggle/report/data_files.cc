@@ -5,12 +5,12 @@
 #include <functional>
 #include <limits>
 
+#include <waggle/detail/json.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/table.h>
+#include <waggle/detail/text.h>
 #include <waggle/error.h>
 
-#include "core/check.h"
-#include "core/text.h"
-#include "files/json.h"
-#include "logs/csv.h"
 #include "reading.h"
 
 namespace waggle::app {

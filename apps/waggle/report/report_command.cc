@@ -1,5 +1,3 @@
-#include "report_command.h"
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -9,14 +7,15 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/atomic_file.h>
+#include <waggle/detail/json.h>
+#include <waggle/detail/require.h>
+#include <waggle/detail/text.h>
 #include <waggle/error.h>
 #include <waggle/version.h>
 
-#include "core/check.h"
-#include "core/text.h"
+#include "commands.h"
 #include "data_files.h"
-#include "files/atomic_file.h"
-#include "files/json.h"
 #include "option_flags.h"
 #include "pages.h"
 #include "reading.h"

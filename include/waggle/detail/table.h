@@ -56,6 +56,29 @@ class Table {
 /// file is malformed as far as can be seen from its start.
 std::unique_ptr<Table> open_table(const std::filesystem::path& path);
 
+/// Reads a CSV file (RFC 4180) with a header line as a stream, from one buffer of fixed size.
+///
+/// Columns are separated by commas, semicolons or tabs, whichever the header has most often. Where
+/// it is not the comma, decimals may be behind a point or behind a comma, but not both in one file.
+/// notes() say what was found, if it is not the comma and the point.
+///
+/// Cells may be quoted, with doubled quotes, separators and line breaks inside; lines end in LF or
+/// CRLF, the last one may lack its end; blank lines are allowed at the end; a UTF-8 byte order mark
+/// is skipped. Blanks around unquoted cells do not count.
+///
+/// Throws Error, naming the row (the first after the header is row 1), the line of the file and the
+/// column: for an empty file, a header with empty, doubled or only numeric names, rows of another
+/// length than the header, quotes that are not closed or in the middle of a cell, rows longer than
+/// 64 MiB, and, when asked for as numbers, cells that are none.
+std::unique_ptr<Table> open_csv(const std::filesystem::path& path);
+
+/// A cell as it must stand in a CSV file: quoted where it is empty, holds a comma,
+/// a quote or a line's end, or has blanks around it.
+std::string csv_cell(std::string_view text);
+
+/// The files that paths and patterns stand for, in order. Throws Error if there is none.
+std::vector<std::filesystem::path> expand_patterns(const std::vector<std::string>& files);
+
 /// Throws Error unless the names are distinct and not empty, and no more than kMaximumNames.
 void require_column_names(const std::vector<std::string>& names, const std::string& path);
 

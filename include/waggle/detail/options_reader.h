@@ -12,11 +12,12 @@
 
 #include <fmt/format.h>
 
+#include <waggle/detail/json.h>
+#include <waggle/detail/text.h>
 #include <waggle/error.h>
 
-#include "core/text.h"
-#include "files/json.h"
-
+/// Options in documents of any kind, by their describe(): for programs that have {fmt} and
+/// nlohmann's JSON.
 namespace waggle {
 
 /// Files keep a seed beside the options rather than in them: the same options serve many seeds.
@@ -158,5 +159,40 @@ class OptionsReader {
   std::set<std::string> left_out_;
   std::vector<std::string> known_;
 };
+
+/// Of two ways to rescale the recurrent matrix, the one not asked for is taken back: options that
+/// are read on top of others have one of them already, and who gives the other means it alone; who
+/// only takes one back leaves the other as it is. To be called on what is given, before that is
+/// read; tables within are looked at too. `Source` is an OptionsReader's, with
+///
+///     bool is_none(node)                  stands for an optional without a value
+///     void set_none(table, name)          as is_none understands
+///     void for_each_table(table, visit)   visit(Table&), of those right below
+template <typename Source>
+void settle(typename Source::Table& table) {
+  const auto* norm = Source::find(table, "operator_norm");
+  const auto* radius = Source::find(table, "spectral_radius");
+  if (norm && !radius && !Source::is_none(*norm)) Source::set_none(table, "spectral_radius");
+  if (radius && !norm && !Source::is_none(*radius)) Source::set_none(table, "operator_norm");
+  Source::for_each_table(table, [](typename Source::Table& inner) { settle<Source>(inner); });
+}
+
+/// The names of what a document gives, those in tables within after a dot: "reservoir",
+/// "reservoir.units". `Source` is an OptionsReader's.
+template <typename Source>
+std::vector<std::string> given_names(const typename Source::Table& table,
+                                     const std::string& within = "") {
+  std::vector<std::string> names;
+  Source::for_each_key(table, [&](const std::string& key) {
+    names.push_back(within + key);
+    const auto* node = Source::find(table, key.c_str());
+    const auto* inner = node == nullptr ? nullptr : Source::table(*node);
+    if (inner == nullptr) return;
+    for (std::string& name : given_names<Source>(*inner, within + key + ".")) {
+      names.push_back(std::move(name));
+    }
+  });
+  return names;
+}
 
 }  // namespace waggle

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "files/json.h"
-#include "files/options_reader.h"
+#include <waggle/detail/json.h>
+#include <waggle/detail/options_reader.h>
 
 namespace waggle {
 
