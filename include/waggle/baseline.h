@@ -4,7 +4,8 @@
 
 namespace waggle {
 
-/// The baseline: what was usual in the experience, so that a controller at work can tell what is not (guard.h).
+/// The baseline: what was usual in the experience, so that a controller at work can tell what is
+/// not (guard.h).
 struct Baseline {
   /// How unlike the experience features φ are is
   ///

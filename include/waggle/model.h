@@ -201,6 +201,10 @@ struct Model {
   /// Throws Error if the size differs or `baseline` is not known. O(n).
   double novelty(const Eigen::Ref<const Eigen::VectorXd>& features) const;
 
+  /// What is expected to be seen next by a state x after an action: the reward, if it is an input,
+  /// and the observation. Throws Error if the size differs or the controller does not say.
+  Eigen::VectorXd forecast(const Eigen::Ref<const Eigen::VectorXd>& x) const;
+
   /// The features that deviation_factor and baseline are of, the last of φ: all, or of predictive
   /// states the last fit's.
   Eigen::Index fitted_size() const;

@@ -162,6 +162,8 @@ class PredictiveNetwork final : public ReservoirSystem {
   bool is_thread_safe() const override { return true; }
   Eigen::Index last_fit() const override { return heads_.back().features(); }
   Eigen::Index shared_feature() const override { return 0; }
+  /// What is seen (HistoryMemory::seen_channel): the mean of the heads' u, where it comes last.
+  Eigen::VectorXd forecast(const Eigen::Ref<const Eigen::VectorXd>& state) const override;
   std::unique_ptr<QFunction> q_function(const InputLayout& layout) const override;
   Eigen::Index candidates() const override { return 8; }  // then along each number of the action
   double smoothing() const override { return 0.0; }       // its values do not jump

@@ -66,6 +66,12 @@ class ReservoirSystem {
   /// that all fits share (or −1): how sure a value is, and what is novel, is known of these.
   virtual Eigen::Index last_fit() const { return features(); }
   virtual Eigen::Index shared_feature() const { return -1; }
+  /// What is expected to be seen next by a state after an action, in the units of the inputs; empty
+  /// if the system does not say.
+  virtual Eigen::VectorXd forecast(const Eigen::Ref<const Eigen::VectorXd>& /*state*/) const {
+    return {};
+  }
+
   /// Q(history, ·) = Wᵀφ(F(x, z(·))) for inputs in this layout (q_function.h): a whole step for
   /// each action unless overridden.
   virtual std::unique_ptr<QFunction> q_function(const InputLayout& layout) const;

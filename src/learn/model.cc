@@ -137,6 +137,22 @@ double Model::novelty(const Ref<const VectorXd>& features) const {
   return baseline->novelty(features.tail(fitted_size()));
 }
 
+VectorXd Model::forecast(const Ref<const VectorXd>& x) const {
+  const ReservoirSystem& reservoir = *controller.reservoir;
+  require(x.size() == reservoir.units(), "forecast: a state of size {}, must be {}", x.size(),
+          reservoir.units());
+  VectorXd seen = reservoir.forecast(x);
+  require(seen.size() > 0, "forecast: the controller does not say what comes next");
+  if (!scaling) return seen;
+  // Of the inputs, all but the action are seen.
+  const InputLayout& layout = controller.layout;
+  for (Index i = 0; i < seen.size(); ++i) {
+    const Index channel = layout.reward && i == 0 ? 0 : layout.size() - seen.size() + i;
+    seen[i] = scaling->mean[channel] + scaling->spread[channel] * seen[i];
+  }
+  return seen;
+}
+
 Index Model::fitted_size() const { return controller.reservoir->last_fit(); }
 
 void Model::validate() const {

@@ -185,6 +185,17 @@ void PredictiveNetwork::require_layout(const InputLayout& layout) const {
           layout.reward ? "the reward" : "no reward", layout.action_channels());
 }
 
+VectorXd PredictiveNetwork::forecast(const Ref<const VectorXd>& state) const {
+  VectorXd seen = VectorXd::Zero(memory_.seen_size());
+  Index at = memory_.size() + channels();
+  for (const PredictiveHead& head : heads_) {
+    if (head.size() < seen.size()) return {};
+    seen += state.segment(at + head.size() - seen.size(), seen.size());
+    at += head.after();
+  }
+  return seen / static_cast<double>(heads_.size());
+}
+
 void PredictiveNetwork::map_features(const Ref<const MatrixXd>& x, Ref<MatrixXd> out) const {
   Index from = memory_.size() + channels();
   Index to = 1;

@@ -223,5 +223,16 @@ TEST(PredictionQuality, KnowsWhetherAnythingIsPredicted) {
   EXPECT_TRUE(quality.any());
 }
 
+TEST(PredictiveNetwork, WhatIsSeenComesLastInAPredictiveState) {
+  const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 1};
+  const auto network = random_network(layout, {{.size = 3, .rewarded = true}, {.size = 2}});
+  VectorXd state = VectorXd::Zero(network->units());
+  // m, the action, u of both heads, the reward.
+  state.tail(4 + 2 + 1) << 9.0, 1.0, 2.0, 9.0, 3.0, 6.0, 9.0;
+  EXPECT_EQ(network->forecast(state), Eigen::Vector2d(2.0, 4.0));
+  const auto blind = random_network(layout, {{.size = 1}});
+  EXPECT_EQ(blind->forecast(VectorXd::Zero(blind->units())).size(), 0);
+}
+
 }  // namespace
 }  // namespace waggle

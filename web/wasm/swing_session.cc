@@ -244,7 +244,7 @@ void SwingSession::foresee() {
 }
 
 void SwingSession::expected(const Eigen::Ref<const VectorXd>& state, VectorXd& seen) const {
-  seen = learnt_->foreseen(state);
+  seen = learnt_->forecast(state);
 }
 
 void SwingSession::set_world(const SwingWorld& world) {
