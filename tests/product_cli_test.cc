@@ -266,7 +266,7 @@ TEST_F(ProductCli, CompletionsFollowTheDefinitions) {
 
 TEST_F(ProductCli, SimulatesTheOptimalPolicy) {
   const std::string out = " -o " + path("best.csv");
-  // The exact optima for the paper's discounts, docs/learners.md; the market maker's is noisy.
+  // Exact optima for the paper's discounts, docs/research/learners.md; the market maker's is noisy.
   EXPECT_NEAR(mean_of(done("simulate bee-world --policy optimal --steps 6283" + out)), 1.6308,
               2e-3);
   EXPECT_NEAR(mean_of(done("simulate market-maker --policy optimal --steps 40000" + out)), -1.635,

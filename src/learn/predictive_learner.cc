@@ -195,7 +195,7 @@ void PredictiveLearner::remember(PredictiveTask& task) {
 }
 
 /// Two layers: predictions linear in the memory, then others that also see random features of these
-/// (docs/predictive.md says why).
+/// (docs/research/predictive.md says why).
 PredictiveHead PredictiveLearner::fit_state(const PredictiveTask& task, bool judge) {
   const PredictiveOptions& options = *options_.predictive;
   const std::uint64_t seed = options_.reservoir.seed;
