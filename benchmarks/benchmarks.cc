@@ -203,13 +203,13 @@ void FitWaggle(benchmark::State& state) {
 /// Fitted iteration of 10,000 rows and as many features as predictive states have by default: a
 /// number of sweeps, each a search for every row's best action and six evaluations of those found.
 void ValueSweeps(benchmark::State& state) {
-  constexpr Index kState = 10;
+  constexpr Index kState = 10, kSquared = 8;
   const waggle::PredictiveOptions usual;
   waggle::PredictiveHead head;
   head.base.setZero(kState, 1);
   head.value = {RandomNumbers(6).matrix(usual.features, kState),
                 RandomNumbers(7).vector(usual.features)};
-  head.squared = usual.squared;
+  head.squared = kSquared;
   waggle::ValueSteps steps;
   steps.after = RandomNumbers(8).matrix(kState, kSteps);
   steps.next = RandomNumbers(9).matrix(2 * kState, kSteps);
@@ -230,7 +230,7 @@ void ValueSweeps(benchmark::State& state) {
 /// One product of a vector with the features of all rows, as BLAS makes it.
 void Dgemv(benchmark::State& state) {
   const waggle::PredictiveOptions usual;
-  const Index features = 11 + usual.features + usual.squared * (usual.squared + 1) / 2;
+  const Index features = 11 + usual.features + kSquared * (kSquared + 1) / 2;
   const MatrixXd phi = RandomNumbers(11).matrix(features, kSteps);
   const VectorXd weights = RandomNumbers(12).vector(features);
   VectorXd values = VectorXd::Zero(kSteps);

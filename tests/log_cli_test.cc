@@ -38,7 +38,8 @@ TEST_F(LogCli, SettingsAreChosenByTheLog) {
   const std::string learn =
       "learn " + path("own.csv") + " " + learn_ + " --gamma 0.5 --reward-next";
   const Outcome tuned =
-      run(learn + " --operator-norm 0.5 --tune 3 --json --ignore spare -o " + model);
+      run(learn + " --tune 3 --json --ignore spare -o " + model + " --config " +
+          write("given.toml", "reservoir.operator_norm = 0.5\n"));
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const json tuning = json::parse(tuned.out)["tuning"];
   ASSERT_EQ(tuning["trials"].size(), 3u);
@@ -47,7 +48,7 @@ TEST_F(LogCli, SettingsAreChosenByTheLog) {
   for (const json& trial : tuning["trials"]) {
     // What was given is not searched.
     const auto settings = trial["settings"].get<std::string>();
-    EXPECT_EQ(settings.find("operator-norm"), std::string::npos) << settings;
+    EXPECT_EQ(settings.find("operator_norm"), std::string::npos) << settings;
     EXPECT_EQ(settings.find("units"), std::string::npos) << settings;
   }
   const Outcome quick = run(learn + " --tune 0.001s --ignore spare -o " + model);

@@ -33,7 +33,8 @@ TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   const std::string file = log("it's a log & more.csv");
   const std::string learn = "learn " + file +
                             " --reward nectar --action move --action-bounds -0.1,0.1 --gamma 0.5"
-                            " --preset direct --units 40 --orthogonal --direct-inputs=false";
+                            " --preset direct --units 40 --config " +
+                            write("memory.toml", "reservoir.direct_inputs = false\n");
   done(learn + " -o " + path("bee.safetensors") + " --results " + path("learnt"));
   const ordered_json result = results("learnt");
   EXPECT_EQ(result["kind"], "learn");
