@@ -34,6 +34,7 @@ using waggle::plain_reservoir;
 using waggle::RandomNumbers;
 
 constexpr Index kSteps = 10'000;
+constexpr Index kSquared = 8;  // predictions whose products a value has, by default
 
 EchoStateNetwork network(Index units) { return EchoStateNetwork(plain_reservoir(units, 1), 2); }
 
@@ -203,7 +204,7 @@ void FitWaggle(benchmark::State& state) {
 /// Fitted iteration of 10,000 rows and as many features as predictive states have by default: a
 /// number of sweeps, each a search for every row's best action and six evaluations of those found.
 void ValueSweeps(benchmark::State& state) {
-  constexpr Index kState = 10, kSquared = 8;
+  constexpr Index kState = 10;
   const waggle::PredictiveOptions usual;
   waggle::PredictiveHead head;
   head.base.setZero(kState, 1);

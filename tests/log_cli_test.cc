@@ -15,8 +15,9 @@ using waggle::Outcome;
 
 class LogCli : public Cli {
  protected:
-  void write(const std::string& name, const std::string& text) const {
+  std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
+    return path(name);
   }
   /// A log whose reward is that of the action in the same row: −(x − a)².
   std::string own_rows(int count) const {

@@ -120,7 +120,7 @@ TEST(Tuning, TheOtherKindOfValueIsTriedUnlessItIsFixed) {
   EXPECT_EQ(tuned.trials[0].failed, "");
   if (tuned.trials[0].support >= 0.5) {
     ASSERT_EQ(tuned.trials.size(), 2u);
-    EXPECT_EQ(tuned.trials[1].settings, "--preset direct");
+    EXPECT_EQ(tuned.trials[1].settings, "preset = direct");
     EXPECT_FALSE(tuned.trials[1].options.predictive);
   }
 }
