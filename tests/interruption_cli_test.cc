@@ -95,7 +95,8 @@ TEST_F(InterruptionCli, KeepsTheModelWhoseFiguresAreNotDone) {
   const std::string learn =
       "learn " + rows(500) +
       " --reward r --action a --washout 2 --units 50 --preset direct"
-      " --sweeps 0 --confidence=false --maximiser sampled --candidates 1000000";
+      " --sweeps 0 --confidence=false --config " +
+      write("search.toml", "greedy.maximiser = \"sampled\"\ngreedy.candidates = 1000000\n");
   expect_end(learn + " -o " + path("m") + " --results " + path("results"), "INT",
              "waggle: interrupted; what was learnt until then is saved in " + path("m") + "\n",
              path("table"));

@@ -76,7 +76,8 @@ TEST_F(ProductCli, TheSameFromTheDumpedConfiguration) {
   const std::string model = bee();
   const std::string command =
       "learn " + path("log.csv") + learnt() +
-      " --preset direct --seed 18446744073709551615 --ridge 1e-3 --spectral-radius 0.8 ";
+      " --preset direct --seed 18446744073709551615 --ridge 1e-3 --config " +
+      write("radius.toml", "reservoir.spectral_radius = 0.8\n") + " ";
   done(command + "--dump-config=" + path("learn.toml") + " -o " + path("a.safetensors"));
   done("learn --config " + path("learn.toml") + " -o " + path("b.safetensors"));
   EXPECT_EQ(waggle::read(path("a.safetensors")), waggle::read(path("b.safetensors")));
