@@ -79,7 +79,7 @@ struct ExportedC {
 ///
 ///     void NAME_begin_episode(NAME_state *state);             as NAME_reset, but counts go on
 ///     int NAME_held(const NAME_state *state);                 an input was not read as it came
-///     NAME_real NAME_novelty(const NAME_state *state);        if the model knows what is usual
+///     NAME_real NAME_novelty(const NAME_state *state);        if the model has a baseline
 ///     int NAME_fell_back(const NAME_state *state);            if there is a fallback
 ///
 /// Counts are in the state, and stop at 2³² − 1 instead of starting again. A decision that

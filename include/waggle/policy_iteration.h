@@ -41,7 +41,7 @@ struct PolicyIterationSweep {
 enum class PolicyIterationEnd {
   fixed_point,  ///< W changed by less than the tolerance
   cycle,        ///< W came back to what it had been some sweeps ago
-  stopped,      ///< neither within the allowed sweeps, or told to
+  stopped,      ///< neither within the allowed sweeps, or stopped by the callback
 };
 template <>
 struct Names<PolicyIterationEnd> {
@@ -67,12 +67,12 @@ using SweepCallback = std::function<bool(const PolicyIteration& so_far)>;
 /// fit_value.
 PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& source,
                                const PolicyIterationOptions& options,
-                               const SweepCallback& told = {});
+                               const SweepCallback& report = {});
 inline PolicyIteration iterate_policy(const Controller& controller, const Trajectory& trajectory,
                                       const PolicyIterationOptions& options,
-                                      const SweepCallback& told = {}) {
+                                      const SweepCallback& report = {}) {
   TrajectoryChunks source(trajectory);
-  return iterate_policy(controller, source, options, told);
+  return iterate_policy(controller, source, options, report);
 }
 
 }  // namespace waggle

@@ -19,7 +19,7 @@
 ///
 ///     value         Q(h, a) = r̂(h, a) + Wᵀφ(u)   fitted iteration on random features of u
 ///
-/// Three linear solves; docs/predictive.md explains them.
+/// Three linear solves; docs/research/predictive.md explains them.
 namespace waggle {
 
 /// Searches for the best action in a fit of the value, at most: few fits need more.

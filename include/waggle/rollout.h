@@ -53,7 +53,7 @@ class Simulation {
   Eigen::Index max_episode_steps_;
   std::uint64_t clock_ = 0;  // rows so far: keys every draw
   Eigen::Index episode_steps_ = 0;
-  bool fresh_ = true;  // at an episode's start, its policy not yet told
+  bool fresh_ = true;  // at an episode's start, not yet reported to its policy
   Percept percept_;
   Eigen::VectorXd action_;
 };
@@ -109,7 +109,7 @@ class GroupSimulation {
   EnvironmentSpec spec_;
   std::vector<Random> random_;
   std::vector<std::uint64_t> clocks_;
-  std::vector<bool> fresh_;  // at an episode's start, its policy not yet told
+  std::vector<bool> fresh_;  // at an episode's start, not yet reported to its policy
   std::vector<Percept> percepts_;
   std::vector<Draws> draws_;
   Eigen::MatrixXd actions_;

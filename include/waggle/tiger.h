@@ -31,7 +31,7 @@ void describe(Visitor& v, TigerOptions& o) {
   v("accuracy", o.accuracy, "chance to hear the tiger where it is, in [0.5, 1]");
   v("listen_cost", o.listen_cost, "of listening once");
   v("tiger_cost", o.tiger_cost, "of opening the tiger's door");
-  v("gold", o.gold, "what the other door is worth");
+  v("gold", o.gold, "reward behind the other door");
   v("episode_steps", o.episode_steps, "after which an episode is cut off; 0: never");
 }
 

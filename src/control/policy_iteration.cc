@@ -138,7 +138,7 @@ class Sweeps {
         sweep_(controller, options),
         path_(*controller.reservoir, options.rewards, options.value.discount) {}
 
-  PolicyIteration run(const SweepCallback& told) {
+  PolicyIteration run(const SweepCallback& report) {
     begin();
     // Kept states are of use from the second sweep on.
     const double kept = options_.sweeps >= 2 ? options_.execution.kept_memory : 0.0;
@@ -146,7 +146,7 @@ class Sweeps {
                       result_.value.diagnostics.samples);
     for (int i = 0; i < options_.sweeps; ++i) {
       sweep(i, walk);
-      if (told && !told(result_)) break;
+      if (report && !report(result_)) break;
       if (variance_ && i == 0) continue;  // the weighted fit is still to come
       result_.end = path_.end(options_.tolerance);
       if (result_.end != PolicyIterationEnd::stopped) break;
@@ -209,10 +209,10 @@ class Sweeps {
 }  // namespace
 
 PolicyIteration iterate_policy(const Controller& controller, TrajectorySource& source,
-                               const PolicyIterationOptions& options, const SweepCallback& told) {
+                               const PolicyIterationOptions& options, const SweepCallback& report) {
   options.validate();
   const ThreadLimit threads(options.execution.threads);
-  return Sweeps(controller, source, options).run(told);
+  return Sweeps(controller, source, options).run(report);
 }
 
 }  // namespace waggle

@@ -12,7 +12,7 @@ namespace waggle::theory {
 ///     d/dt ‖W − W*‖ ≤ −δ ‖W − W*‖,    δ = σ_min − τ ρ_max,    if τ < 1/κ.
 ///
 /// Bounding both terms of its proof together instead of one by one gives the same with (1 − τ)σ_min
-/// in place of δ, for every τ < 1. (docs/theory.md)
+/// in place of δ, for every τ < 1. (docs/research/theory.md)
 struct LemmaConditions {
   Eigen::Index features = 0;
   double lipschitz = 0.0;         ///< τ: the discount
