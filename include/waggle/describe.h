@@ -26,9 +26,9 @@
 #include <waggle/tuning.h>
 #include <waggle/value.h>
 
-/// One description of every options struct: its fields by name, with a line of help each, in a
-/// describe() that stands beside it. Whatever reads, writes or shows options walks it (files,
-/// flags, bindings), so they cannot disagree. This header has them all, but for the environments
+/// One description of every options struct that files, flags or bindings read: its fields by name,
+/// with a line of help each, in a describe() that stands beside it. Whatever reads, writes or shows
+/// options walks it, so they cannot disagree. This header has them all, but for the environments
 /// (environments.h).
 ///
 ///     struct Printer {

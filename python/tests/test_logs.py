@@ -414,7 +414,7 @@ def test_settings_are_searched_if_asked(bee_columns):
     assert again.to_bytes() == controller.to_bytes()
     # What is given is not searched, wherever it stands.
     dials = " ".join(trial["settings"] for trial in tuning["trials"])
-    assert "--units" not in dials
+    assert "units" not in dials
     few = learnt(
         tune={"seconds": None, "fixed": ["smoothing", "ridge"]},
         reservoir={"operator_norm": 0.9, "slowest_leak": 0.1, "bias_scaling": 0.1},
