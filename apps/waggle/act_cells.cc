@@ -21,9 +21,9 @@ constexpr std::string_view kNotFinite[] = {"-Infinity", "Infinity", "NaN"};
 }  // namespace
 
 double number(const nlohmann::json& json, const std::string& name) {
-  require(json.is_number(), "{}: must be a number", printable(name));
+  if (!json.is_number()) throw Error(printable(name) + ": must be a number");
   const double value = json.get<double>();
-  require(std::isfinite(value), "{}: must be finite", printable(name));
+  if (!std::isfinite(value)) throw Error(printable(name) + ": must be finite");
   return value;
 }
 

@@ -153,11 +153,13 @@ void ActLoop::fill_missing(std::vector<bool> given, const VectorXd& held, bool b
   }
   missing_.fill(percept_.observation, held);
   for (Index i = spec().reward_is_input ? 0 : 1; i <= spec().observation_size(); ++i) {
-    require(given[static_cast<std::size_t>(i)], "{}: is missing", printable(name_of_channel(i)));
+    if (given[static_cast<std::size_t>(i)]) continue;
+    throw Error(printable(name_of_channel(i)) + ": is missing");
   }
   // What comes first in an episode is no action's reward.
-  require(!learns() || begins || given[0],
-          "{}: is missing: to learn takes the reward of every step", printable(name_of_channel(0)));
+  if (!learns() || begins || given[0]) return;
+  throw Error(printable(name_of_channel(0)) +
+              ": is missing: to learn takes the reward of every step");
 }
 
 double& ActLoop::slot(Index channel) {

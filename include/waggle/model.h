@@ -168,8 +168,8 @@ struct Model {
   std::optional<PredictionQuality> predictions;
   Eigen::VectorXd state;  ///< where training ended
   /// Lower triangular L with LLᵀ = Cov(W), of all features or, with predictive states, of the last
-  /// fit's; empty if not known.
-  Eigen::MatrixXd deviation_factor;
+  /// fit's; empty if not known. By rows, which standard_error() reads it by.
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> deviation_factor;
   std::optional<Improvement> improvement;  ///< not known of files that do not say so
   ChannelRanges ranges;                    ///< what each channel did in the experience
   /// The baseline of its experience; found out with the confidence, and not known of older files.

@@ -28,14 +28,19 @@ struct StateBlock {
   bool terminated(Eigen::Index i) const { return chunk.end(row + i) == EpisodeEnd::terminated; }
 };
 
+/// Fills in states from the first column on, as ReservoirSystem::drive does; called from several
+/// threads at once if the reservoir may be.
+using Drive = std::function<void(const Eigen::Ref<const Eigen::MatrixXd>& z,
+                                 Eigen::Ref<Eigen::MatrixXd> states)>;
+
 /// Drives the reservoir through the rows and hands the states over in blocks, in order; holds a few
 /// blocks, however many rows there are. `state` is where to start and, afterwards, where it ended;
 /// after an episode's end the state is 0. Threads drive episodes at once, each as it would be
 /// alone: neither threads nor chunks show. Throws Error if the sizes do not fit or the state
-/// overflows.
+/// overflows. `drive`, if given, takes the steps instead of the reservoir.
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     const Experience& rows, Eigen::VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit);
+                    const std::function<void(const StateBlock&)>& visit, const Drive& drive = {});
 
 /// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
 Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,

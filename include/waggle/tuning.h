@@ -86,9 +86,7 @@ struct TuneResult {
 /// many as were given. Reads 10,000 rows at most, the first. Of a log too short
 /// for halves nothing is tried. Throws Error for bad options and for a log that is empty or does
 /// not fit, Stopped if the end was asked for.
-TuneResult tune_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
-                    const TuneOptions& tune = {}, const ProgressCallback& progress = {});
-TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const FitOptions& options,
+TuneResult tune_log(const EnvironmentSpec& spec, const Experience& log, const FitOptions& options,
                     const TuneOptions& tune = {}, const ProgressCallback& progress = {});
 
 }  // namespace waggle

@@ -7,9 +7,8 @@
 #include <waggle/value.h>
 
 #include "control/action_search.h"
-#include "control/transitions.h"
 #include "core/check.h"
-#include "learn/action_bounds.h"
+#include "learn/first_look.h"
 
 namespace waggle {
 
@@ -112,15 +111,20 @@ void OnlineLearner::start() {
   nothing_.setZero(n);
   state_.setZero(n);
   in_episode_ = 0;
-  TrajectoryChunks burn_in(burn_in_);
-  for_each_transition(*search_, burn_in, Random(options_.reservoir.seed), Purpose::exploration,
-                      state_, [&](Transition& transition) {
-                        const bool greedy = options_.target == OnlineTarget::greedy;
-                        update(transition.reward(), transition.terminated(),
-                               greedy ? transition.greedy().next : transition.next);
-                        in_episode_ =
-                            transition.end() == EpisodeEnd::none ? transition.in_episode + 1 : 0;
-                      });
+  const Random random(options_.reservoir.seed);
+  for (Index k = 0; k < burn_in_.steps(); ++k) {
+    search_->prepare(state_, burn_in_.rewards()[k], burn_in_.observations().col(k));
+    if (options_.target == OnlineTarget::greedy) {
+      Draws draws = random.at(Purpose::exploration, static_cast<std::uint64_t>(k));
+      search_->maximise(draws, action_);
+      search_->apply(action_, target_);
+    }
+    search_->apply(burn_in_.actions().col(k), next_);
+    learn(burn_in_.rewards()[k], burn_in_.end(k) == EpisodeEnd::terminated);
+    if (burn_in_.end(k) == EpisodeEnd::none) continue;
+    state_.setZero();
+    in_episode_ = 0;
+  }
   burn_in_ = Trajectory(spec_.actions.size(), spec_.observation_size());  // it is no longer needed
 }
 

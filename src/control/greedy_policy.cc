@@ -23,14 +23,6 @@ void Exploration::validate(const ActionSpace& space) const {
 
 namespace {
 
-VectorXd initial_state(const ReservoirSystem& reservoir, VectorXd state) {
-  if (state.size() == 0) return VectorXd::Zero(reservoir.units());
-  require(state.size() == reservoir.units() && state.allFinite(),
-          "greedy policy: the state of size {} must be finite and of the reservoir's size {}",
-          state.size(), reservoir.units());
-  return state;
-}
-
 /// Explores: replaces the action by a random one, which may be held for several steps, or adds
 /// noise to it; within reach. Returns whether it was replaced.
 bool deviate(const ActionSearch& search, const Exploration& exploration, HeldActions& held,
@@ -56,73 +48,10 @@ bool deviate(const ActionSearch& search, const Exploration& exploration, HeldAct
 
 }  // namespace
 
-GreedyPolicy::GreedyPolicy(Controller controller, const Exploration& exploration, VectorXd state)
-    : search_(std::make_unique<ActionSearch>(std::move(controller))),
-      exploration_(exploration),
-      actuator_(search_->controller().limits, search_->space()) {
-  state_ = initial_state(search_->reservoir(), std::move(state));
-  before_ = next_ = state_;
-  observation_.setZero(search_->layout().observation_size);
-  exploration_.validate(search_->space());
-}
-
-const Controller& GreedyPolicy::controller() const { return search_->controller(); }
-
-const VectorXd& GreedyPolicy::features() const { return search_->features(); }
-
-void GreedyPolicy::set_weights(const Ref<const VectorXd>& weights) {
-  search_->set_weights(weights);
-}
-
-GreedyPolicy::~GreedyPolicy() = default;
-GreedyPolicy::GreedyPolicy(GreedyPolicy&&) noexcept = default;
-GreedyPolicy& GreedyPolicy::operator=(GreedyPolicy&&) noexcept = default;
-
-void GreedyPolicy::begin_episode() {
-  state_.setZero();
-  acted_ = false;
-  held_.reset();
-  actuator_.reset();
-}
-
-void GreedyPolicy::act(const Percept& percept, Draws& draws, Ref<VectorXd> action) {
-  require_percept(search_->layout(), percept);
-  prepared_ = false;
-  search_->prepare(state_, percept.reward, percept.observation);
-  if (actuator_.limited()) search_->set_reach(actuator_.reach());
-  search_->maximise(draws, action);
-  if (!actuator_.reach().kept) explore(draws, action);
-  before_.swap(state_);
-  search_->apply(action, state_);
-  value_ = search_->value_of(state_);
-  reward_ = percept.reward;
-  observation_ = percept.observation;
-  actuator_.take(action);
-  acted_ = prepared_ = true;
-}
-
-void GreedyPolicy::explore(Draws& draws, Ref<VectorXd> action) {
-  explored_ = deviate(*search_, exploration_, held_, draws, action);
-}
-
-void GreedyPolicy::applied(const Ref<const VectorXd>& action) {
-  require_applied(search_->space(), action, acted_);
-  if (!prepared_) search_->prepare(before_, reward_, observation_);
-  prepared_ = true;
-  search_->apply(action, next_);
-  const double value = search_->value_of(next_);
-  if (!is_usable(value)) {
-    search_->value_of(state_);  // whose features stay
-    throw Error(fmt::format("applied: action {} makes the reservoir's state overflow", action[0]));
-  }
-  state_.swap(next_);
-  value_ = value;
-  actuator_.correct(action);
-}
-
 GreedyGroup::GreedyGroup(Controller controller, MatrixXd states, const Exploration& exploration)
     : search_(std::make_unique<ActionSearch>(std::move(controller))), exploration_(exploration) {
   exploration_.validate(search_->space());
+  if (states.size() == 0) states.setZero(search_->reservoir().units(), 1);
   set_states(std::move(states));
 }
 
@@ -132,18 +61,35 @@ GreedyGroup& GreedyGroup::operator=(GreedyGroup&&) noexcept = default;
 
 const Controller& GreedyGroup::controller() const { return search_->controller(); }
 
+const VectorXd& GreedyGroup::features() const { return search_->features(); }
+
+double GreedyGroup::value_of(Index copy) { return search_->value_of(states_.col(copy)); }
+
+void GreedyGroup::set_weights(const Ref<const VectorXd>& weights) { search_->set_weights(weights); }
+
 void GreedyGroup::set_states(MatrixXd states) {
   require(states.rows() == search_->reservoir().units() && states.allFinite(),
           "greedy policies: the states of size {} must be finite and of the reservoir's size {}",
           states.rows(), search_->reservoir().units());
   states_ = std::move(states);
-  held_.resize(static_cast<std::size_t>(states_.cols()));
+  const auto count = static_cast<std::size_t>(states_.cols());
+  held_.resize(count);
   for (HeldActions& held : held_) held.reset();
-  actuators_.assign(static_cast<std::size_t>(states_.cols()),
-                    Actuator(search_->controller().limits, search_->space()));
-  explored_.assign(static_cast<std::size_t>(states_.cols()), false);
-  taken_.resize(static_cast<std::size_t>(states_.cols()));
-  for (Taken& taken : taken_) taken.any = false;
+  actuators_.assign(count, Actuator(search_->controller().limits, search_->space()));
+  explored_.assign(count, false);
+  // Sizes that `act` need not allocate.
+  const Index observed = search_->layout().observation_size;
+  taken_.resize(count);
+  for (Taken& taken : taken_) {
+    taken.any = false;
+    taken.step.state.resize(states_.rows());
+    taken.step.percept.observation.resize(observed);
+    taken.step.action.resize(search_->space().size());
+  }
+  before_.resizeLike(states_);
+  next_.resizeLike(states_);
+  observations_.resize(observed, states_.cols());
+  rewards_.resize(states_.cols());
 }
 
 void GreedyGroup::resume(Index copy, const LastStep& last, Index steps) {
@@ -234,10 +180,11 @@ void GreedyGroup::applied(Index copy, const Ref<const VectorXd>& action) {
   } else if (together_) {
     search_->select(taken.column);
   }
-  if (next_.cols() == 0) next_.resize(states_.rows(), 1);
   search_->apply(action, next_.col(0));
-  require(is_usable(search_->value_of(next_.col(0))),
-          "applied: action {} makes the reservoir's state overflow", action[0]);
+  if (!is_usable(search_->value_of(next_.col(0)))) {
+    value_of(copy);  // whose features stay
+    throw Error(fmt::format("applied: action {} makes the reservoir's state overflow", action[0]));
+  }
   states_.col(copy) = next_.col(0);
   taken.step.action = action;
   actuators_[static_cast<std::size_t>(copy)].correct(action);

@@ -15,7 +15,6 @@
 #include <waggle/tanks.h>
 
 #include "control/prepared_rows.h"
-#include "control/transitions.h"
 #include "expect_error.h"
 #include "plain_learner.h"
 #include "random_heads.h"
@@ -333,29 +332,19 @@ TEST(Limits, AWalkAlongRowsCountsFromTheRowBeforeInItsEpisode) {
     EXPECT_EQ(reach.lower[0], first ? -1.0 : std::max(before - 0.25, -1.0)) << row;
     EXPECT_EQ(reach.upper[0], first ? 1.0 : std::min(before + 0.25, 1.0)) << row;
   };
-  ActionSearch search(controller);
   TrajectoryChunks source(rows, 7);
   VectorXd state = VectorXd::Zero(controller.reservoir->units());
-  const Index walked = for_each_transition(
-      search, source, Random(0), Purpose::policy, state, [&](Transition& transition) {
-        EXPECT_EQ(transition.in_episode, transition.row % 9);
-        expect_reach(transition.search.reach(), transition.row);
-      });
-  EXPECT_EQ(walked, rows.steps());
-  // The same by blocks of states, whose inputs are without an action until one is tried.
-  BlockRows by_block(controller);
+  GreedyRows greedy(controller);
   Index seen = 0;
-  state.setZero();
-  for_each_block(*controller.reservoir, controller.layout, source, state,
-                 [&](const StateBlock& block) {
-                   const PreparedRows& found =
-                       by_block.of(block, controller.layout, [](Index, Index) { return true; });
-                   for (Index i = 0; i < found.count; ++i, ++seen) {
-                     EXPECT_EQ(found.row[static_cast<std::size_t>(i)], seen);
-                     EXPECT_EQ(found.inputs(controller.layout.action_offset(), i), 0.0);
-                     expect_reach(found.reach[static_cast<std::size_t>(i)], seen);
-                   }
-                 });
+  for_each_block(
+      *controller.reservoir, controller.layout, source, state, [&](const StateBlock& block) {
+        const PreparedRows& found = greedy.find(block, [](Index, Index) { return true; });
+        for (Index i = 0; i < found.count; ++i, ++seen) {
+          EXPECT_EQ(found.row[static_cast<std::size_t>(i)], seen);
+          EXPECT_EQ(found.inputs(controller.layout.action_offset(), i), 0.0);
+          expect_reach(found.reach[static_cast<std::size_t>(i)], seen);
+        }
+      });
   EXPECT_EQ(seen, rows.steps());
 }
 

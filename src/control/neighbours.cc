@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "reservoir/network_file.h"
+#include "value/values_along.h"
 
 namespace waggle {
 
@@ -20,30 +21,6 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kUnknown = 0.05;  // share of a return that an episode cut off may leave unknown
-
-/// G_k = r_k + γ G_{k+1} along the rows, and how many rows follow each of which it is known.
-struct Returns {
-  VectorXd value;
-  std::vector<bool> known;
-};
-
-Returns returns_of(const Trajectory& log, double discount) {
-  const Index rows = log.steps();
-  Returns returns{VectorXd::Zero(rows), std::vector<bool>(static_cast<std::size_t>(rows))};
-  double sum = 0.0;
-  double unknown = 1.0;
-  for (Index k = rows - 1; k >= 0; --k) {
-    if (log.end(k) != EpisodeEnd::none) {
-      sum = 0.0;
-      unknown = log.end(k) == EpisodeEnd::terminated ? 0.0 : 1.0;
-    }
-    sum = log.rewards()[k] + discount * sum;
-    unknown *= discount;
-    returns.value[k] = sum;
-    returns.known[static_cast<std::size_t>(k)] = unknown <= kUnknown;
-  }
-  return returns;
-}
 
 }  // namespace
 
@@ -108,9 +85,11 @@ Controller learn_from_neighbours(const EchoStateNetwork& network, const InputLay
   require(options.discount >= 0.0 && options.discount < 1.0, "discount = {}: must be in [0, 1)",
           options.discount);
   require(options.most >= 1, "most = {}: must be at least 1", options.most);
-  const Returns returns = returns_of(log, options.discount);
-  const auto known =
-      static_cast<Index>(std::count(returns.known.begin(), returns.known.end(), true));
+  std::vector<EpisodeEnd> ends;
+  for (Index k = 0; k < log.steps(); ++k) ends.push_back(log.end(k));
+  const std::vector<double> returns =
+      discounted_returns({log.rewards().data(), ends.size()}, ends, options.discount, kUnknown);
+  const Index known = std::ranges::count_if(returns, [](double g) { return !std::isnan(g); });
   const Index kept = std::min(known, options.most);
   MatrixXd points(network.units(), kept);
   VectorXd values(kept);
@@ -120,14 +99,12 @@ Controller learn_from_neighbours(const EchoStateNetwork& network, const InputLay
   TrajectoryChunks source(log);
   for_each_block(network, layout, source, state, [&](const StateBlock& block) {
     for (Index i = 0; i < block.steps(); ++i) {
-      const Index row = block.first + i;
+      const double value = returns[static_cast<std::size_t>(block.first + i)];
       // The state before a row is that which the action of the row before led to.
-      if (block.first_in_episode + i == 0 || !returns.known[static_cast<std::size_t>(row)]) {
-        continue;
-      }
+      if (block.first_in_episode + i == 0 || std::isnan(value)) continue;
       if (at < kept && seen++ * kept / known >= at) {
         points.col(at) = block.states.col(i);
-        values[at++] = returns.value[row];
+        values[at++] = value;
       }
     }
   });

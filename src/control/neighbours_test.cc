@@ -71,14 +71,12 @@ TEST(Neighbours, RefuseWhatCannotBe) {
   expect_error([&] { NeighbourSystem(network, MatrixXd::Zero(n, 3), units, 4); }, "nearest = 4",
                "[1, 3]");
   expect_error([&] { NeighbourSystem(network, MatrixXd::Zero(n - 1, 3), units, 1); }, "neighbours");
-  expect_error([&] { NeighbourSystem(network, MatrixXd::Zero(n, 3), 0.0 * units, 1); },
-               "positive");
+  expect_error([&] { NeighbourSystem(network, MatrixXd::Zero(n, 3), 0.0 * units, 1); }, "positive");
   const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 0};
   Trajectory log(1, 0);
   for (int k = 0; k < 8; ++k) log.append(1.0, VectorXd::Zero(1), VectorXd(), EpisodeEnd::none);
-  expect_error(
-      [&] { learn_from_neighbours(network, layout, ActionSpace::box(-1.0, 1.0), log); },
-      "nearest = 10", "the log has 0 rows");
+  expect_error([&] { learn_from_neighbours(network, layout, ActionSpace::box(-1.0, 1.0), log); },
+               "nearest = 10", "the log has 0 rows");
 }
 
 }  // namespace

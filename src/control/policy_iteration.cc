@@ -5,7 +5,6 @@
 
 #include <waggle/policy_iteration.h>
 
-#include "control/between_sweeps.h"
 #include "control/prepared_rows.h"
 #include "core/check.h"
 #include "core/memory.h"
@@ -27,8 +26,6 @@ void PolicyIterationOptions::validate() const {
 }
 
 namespace {
-
-constexpr Index kBlock = 512;  // rows whose greedy actions are looked for together
 
 /// The variance of the Bellman error as a function of the features: ridge regression of its square.
 class VarianceModel {
@@ -59,22 +56,57 @@ class VarianceModel {
   double mean_ = 0.0;
 };
 
+double relative_distance(const VectorXd& from, const VectorXd& to) {
+  return (to - from).norm() / std::max(to.norm(), 1e-300);
+}
+
+/// The weights of all sweeps so far, about the zero in which rewards enter the fit (RewardScale):
+/// in the rewards' own, a large offset would hide how much they change.
+class WeightPath {
+ public:
+  WeightPath(const ReservoirSystem& reservoir, const RewardScale& rewards, double discount)
+      : constant_(reservoir.constant_feature()), lasting_(rewards.constant_weight(discount)) {}
+
+  /// Adds the next ones, first those that the first sweep starts from.
+  void add(VectorXd weights) {
+    if (constant_ >= 0) weights[constant_] -= lasting_;
+    visited_.push_back(std::move(weights));
+  }
+  /// ‖W_new − W‖ / ‖W_new‖ of the last two.
+  double change() const { return relative_distance(*(visited_.end() - 2), visited_.back()); }
+  /// Whether they have come to an end, by differences that are at most the tolerance.
+  PolicyIterationEnd end(double tolerance) const {
+    if (change() <= tolerance) return PolicyIterationEnd::fixed_point;
+    const bool back = std::any_of(visited_.begin(), visited_.end() - 2, [&](const VectorXd& one) {
+      return relative_distance(one, visited_.back()) <= tolerance;
+    });
+    return back ? PolicyIterationEnd::cycle : PolicyIterationEnd::stopped;
+  }
+
+ private:
+  Index constant_;
+  double lasting_;  // what the offset makes of the constant's weight
+  std::vector<VectorXd> visited_;
+};
+
 /// Passes over the data with the greedy actions of some weights.
 class Sweep {
  public:
   Sweep(const Controller& controller, const PolicyIterationOptions& options)
       : greedy_rows_(controller), space_(controller.actions), options_(options) {}
 
-  /// Adds every row's equation, and its error to `variance` if there is one. `search` is there for
-  /// the walk.
-  void run(ActionSearch& search, PreparedWalk& walk, VarianceModel* variance,
-           ValueEquations& equations, VectorXd& state, PolicyIterationSweep& report) {
-    const VectorXd weights = search.weights();
+  /// As ActionSearch::set_weights: of the next run.
+  void set_weights(const VectorXd& weights) { greedy_rows_.set_weights(weights); }
+  const VectorXd& weights() const { return greedy_rows_.weights(); }
+
+  /// Adds every row's equation, and its error to `variance` if there is one.
+  void run(PreparedWalk& walk, VarianceModel* variance, ValueEquations& equations, VectorXd& state,
+           PolicyIterationSweep& report) {
     double squares = 0.0;
     Index moved = 0;
     Index compared = 0;
-    const auto visit = [&](const PreparedRows& rows) {
-      greedy_rows_.find(rows, weights, Random(0), Purpose::policy);
+    const auto visit = [&](PreparedRows& rows) {
+      greedy_rows_.find(rows);
       for (Index i = 0; i < rows.count; ++i) {
         const bool terminated = rows.terminated[static_cast<std::size_t>(i)];
         if (compared < kCompared) {
@@ -94,7 +126,7 @@ class Sweep {
                        .weight = weight});
       }
     };
-    walk.for_each(search, state, visit);
+    walk.for_each(state, visit);
     require(equations.rows() >= 1, "washout = {}: leaves none of the {} rows to fit",
             options_.value.washout_rows(), walk.rows());
     report.bellman_error = std::sqrt(squares / static_cast<double>(equations.rows()));
@@ -134,7 +166,6 @@ class Sweeps {
         source_(source),
         options_(options),
         value_(options.value),
-        search_(controller),
         sweep_(controller, options),
         path_(*controller.reservoir, options.rewards, options.value.discount) {}
 
@@ -142,7 +173,7 @@ class Sweeps {
     begin();
     // Kept states are of use from the second sweep on.
     const double kept = options_.sweeps >= 2 ? options_.execution.kept_memory : 0.0;
-    PreparedWalk walk(source_, value_.washout_rows(), kBlock, kept * available_memory(),
+    PreparedWalk walk(controller_, source_, value_.washout_rows(), kept * available_memory(),
                       result_.value.diagnostics.samples);
     for (int i = 0; i < options_.sweeps; ++i) {
       sweep(i, walk);
@@ -160,27 +191,42 @@ class Sweeps {
       // Not fit_value, which would take a pass more for the residual: the first sweep finds it.
       result_.value = solve_value(*controller_.reservoir, controller_.layout, source_, value_,
                                   options_.rewards);
-      keep_chosen_ridge(result_.value.diagnostics, value_);
-      search_.set_weights(result_.value.weights);
+      keep_chosen_ridge();
+      sweep_.set_weights(result_.value.weights);
     }
-    path_.add(search_.weights());
+    path_.add(sweep_.weights());
     if (options_.reweight && options_.sweeps >= 2) variance_.emplace(*controller_.reservoir);
   }
 
   void sweep(int i, PreparedWalk& walk) {
     PolicyIterationSweep& report = result_.sweeps.emplace_back();
     prepare_equations(i);
-    sweep_.run(search_, walk, variance_ ? &*variance_ : nullptr, *equations_, result_.value.state,
-               report);
+    sweep_.run(walk, variance_ ? &*variance_ : nullptr, *equations_, result_.value.state, report);
     if (variance_ && i == 0) variance_->fit();
-    solve_next(*equations_, result_.value);
-    keep_chosen_ridge(result_.value.diagnostics, value_);
+    solve();
     result_.value.options = options_.value;
     result_.value.diagnostics.residual = report.bellman_error;
-    search_.set_weights(result_.value.weights);
+    sweep_.set_weights(result_.value.weights);
     path_.add(result_.value.weights);
     report.weight_change = path_.change();
     if (i == 0) report.actions_changed = 1.0;  // there was no greedy action before it
+  }
+
+  /// Where λ is not chosen again, the diagnostics keep the path by which it was.
+  void solve() {
+    ValueFit& fit = result_.value;
+    std::vector<RidgeCandidate> path = std::move(fit.diagnostics.ridge_path);
+    equations_->solve(fit);
+    if (!value_.solve.choose()) fit.diagnostics.ridge_path = std::move(path);
+    keep_chosen_ridge();
+  }
+
+  /// A λ chosen from the data stays for the sweeps that follow: what it has to tame, the noise of
+  /// the data, is the same in all of them.
+  void keep_chosen_ridge() {
+    if (!value_.solve.choose()) return;
+    value_.solve.ridge = result_.value.diagnostics.relative_ridge;
+    value_.solve.scale = RidgeScale::relative;
   }
 
   void prepare_equations(int i) {
@@ -197,7 +243,6 @@ class Sweeps {
   TrajectorySource& source_;
   const PolicyIterationOptions& options_;
   ValueOptions value_;  // the λ of the first fit stays
-  ActionSearch search_;
   Sweep sweep_;
   WeightPath path_;
   std::optional<VarianceModel> variance_;

@@ -11,7 +11,6 @@
 
 #include <waggle/policy_iteration.h>
 
-#include "control/transitions.h"
 #include "core/parallel.h"
 #include "expect_error.h"
 #include "plain_learner.h"
@@ -93,15 +92,29 @@ class EveryWalk : public testing::TestWithParam<Case> {
     for (std::size_t i = 0; i < sweeps; ++i) {
       ValueEquations equations(*controller.reservoir, options.value, source, {});
       VectorXd state = VectorXd::Zero(controller.reservoir->units());
-      for_each_transition(
-          search, source, Random(0), Purpose::policy, state, [&](Transition& transition) {
-            if (transition.in_episode < options.value.washout_rows()) return;
-            const bool terminated = transition.terminated();  // then `next` counts for nothing
-            equations.add({.state = transition.state,
-                           .reward = transition.reward(),
-                           .next = terminated ? transition.next : transition.greedy().next,
-                           .terminated = terminated});
-          });
+      VectorXd next = state, best = state, action = VectorXd::Zero(controller.actions.size());
+      Actuator actuator(controller.limits, controller.actions);
+      Index in_episode = 0;
+      for (Index k = 0; k < log.steps(); ++k) {
+        search.prepare(state, log.rewards()[k], log.observations().col(k));
+        search.set_reach(actuator.reach());
+        search.apply(log.actions().col(k), next);
+        Draws draws = Random(0).at(Purpose::policy, static_cast<std::uint64_t>(k));
+        search.maximise(draws, action);
+        search.apply(action, best);
+        if (in_episode++ >= options.value.washout_rows()) {
+          equations.add({.state = state,
+                         .reward = log.rewards()[k],
+                         .next = best,
+                         .terminated = log.end(k) == EpisodeEnd::terminated});
+        }
+        actuator.take(log.actions().col(k));
+        state = next;
+        if (log.end(k) == EpisodeEnd::none) continue;
+        state.setZero();
+        actuator.reset();
+        in_episode = 0;
+      }
       equations.solve(fit);
       search.set_weights(fit.weights);
     }
@@ -203,9 +216,9 @@ class Counted final : public TrajectorySource {
 TEST(PreparedWalk, ReadsKeptRowsOnceAndTheOthersEveryTime) {
   const Trajectory log = noise(ActionSpace::box(-1.0, 1.0), false);
   const InputLayout layout{.reward = true, .action_size = 1, .observation_size = 1};
-  ActionSearch search({std::make_shared<EchoStateNetwork>(plain_reservoir(10), 3), layout,
-                       ActionSpace::box(-1, 1)});
-  const double enough = PreparedRows::bytes(search) * (kRows + 200);
+  const Controller controller{std::make_shared<EchoStateNetwork>(plain_reservoir(10), 3), layout,
+                              ActionSpace::box(-1, 1)};
+  const double enough = PreparedWalk::bytes(controller) * (kRows + 800);
   struct {
     double bytes;
     Index known;
@@ -217,12 +230,11 @@ TEST(PreparedWalk, ReadsKeptRowsOnceAndTheOthersEveryTime) {
                      {enough, 2 * kRows, 3 * kRows}};
   for (const auto& c : cases) {
     Counted source(log);
-    PreparedWalk walk(source, 5, 100, c.bytes, c.known);
+    PreparedWalk walk(controller, source, 5, c.bytes, c.known);
     VectorXd state;
     for (int i = 0; i < 3; ++i) {
       Index rows = 0;
-      walk.for_each(search, state, [&](const PreparedRows& block) {
-        EXPECT_LE(block.count, 100);
+      walk.for_each(state, [&](const PreparedRows& block) {
         EXPECT_EQ(block.row.front(), 5 + rows);
         rows += block.count;
       });

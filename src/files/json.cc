@@ -44,8 +44,8 @@ json parse_json(std::string_view text, const std::string& where, int depth) {
         break;
       case json::parse_event_t::key: {
         const auto& key = parsed.get_ref<const std::string&>();
-        require(keys.back().insert(key).second, "{}: {} is given twice", where, in_quotes(key));
-        break;
+        if (keys.back().insert(key).second) break;
+        throw Error(fmt::format("{}: {} is given twice", where, in_quotes(key)));
       }
       case json::parse_event_t::value:
         break;

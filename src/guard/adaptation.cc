@@ -5,6 +5,7 @@
 #include <waggle/adaptation.h>
 
 #include "core/check.h"
+#include "value/deviation.h"
 
 namespace waggle {
 
@@ -93,11 +94,7 @@ double Adaptation::unit() const {
 
 void Adaptation::write_features(const Ref<const VectorXd>& state, VectorXd& psi) {
   model_.controller.reservoir->map_features(state, features_);
-  const auto phi = features_.col(0).tail(size_);
-  const Eigen::MatrixXd& factor = model_.deviation_factor;
-  for (Index i = 0; i < size_; ++i) {
-    psi[i] = factor.col(i).tail(size_ - i).dot(phi.tail(size_ - i));
-  }
+  write_deviations(model_.deviation_factor, features_.col(0).tail(size_), 0, psi);
   psi *= unit();
 }
 
@@ -179,12 +176,7 @@ bool Adaptation::changed() {
 /// W = W_0 with unit() · Lη added for the fitted features.
 void Adaptation::write_weights(const VectorXd& eta, VectorXd& weights) const {
   weights = model_.controller.weights;
-  auto fitted = weights.tail(size_);
-  const double scale = unit();
-  for (Index i = 0; i < size_; ++i) {
-    if (eta[i] == 0.0) continue;
-    fitted.tail(size_ - i) += (scale * eta[i]) * model_.deviation_factor.col(i).tail(size_ - i);
-  }
+  weights.tail(size_).noalias() += unit() * (model_.deviation_factor * eta);
 }
 
 VectorXd Adaptation::learnt() const {

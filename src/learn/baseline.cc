@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include <waggle/random.h>
-
 namespace waggle {
 
 using Eigen::Index;
@@ -81,7 +79,6 @@ class BaselineMeasure::Runs {
 BaselineMeasure::BaselineMeasure(const Model& model)
     : model_(model),
       runs_(std::make_unique<Runs>(1 + model.environment.observation_size())),
-      rows_(model.controller),
       greedy_(model.controller),
       all_(model.provenance.rows),
       limit_(std::min(most_rows(model.fitted_size()), all_)) {
@@ -96,14 +93,11 @@ void BaselineMeasure::add(const StateBlock& block) {
   const Index washout = std::max<Index>(1, model_.options.value.washout_rows());
   const Index stride = stride_of(all_, model_.fitted_size());
   Index room = limit_ - kept_;
-  const PreparedRows& rows =
-      rows_.of(block, model_.controller.layout, [&](Index row, Index in_episode) {
-        if (row / kStretch % stride != 0 || in_episode < washout || room == 0) return false;
-        --room;
-        return true;
-      });
-  if (rows.count == 0) return;
-  greedy_.find(rows, model_.controller.weights, Random(0), Purpose::policy);
+  const PreparedRows& rows = greedy_.find(block, [&](Index row, Index in_episode) {
+    if (row / kStretch % stride != 0 || in_episode < washout || room == 0) return false;
+    --room;
+    return true;
+  });
   if (kept_ + rows.count > features_.cols()) {
     const Index room_for = std::min(limit_, 2 * (kept_ + rows.count));
     features_.conservativeResize(Eigen::NoChange, room_for);
@@ -127,15 +121,6 @@ std::optional<Baseline> BaselineMeasure::result() const {
                      baseline.weights.allFinite() && baseline.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;
   return baseline;
-}
-
-std::optional<Baseline> measure_baseline(const Model& model, TrajectorySource& experience) {
-  const Controller& controller = model.controller;
-  BaselineMeasure measure(model);
-  VectorXd state = VectorXd::Zero(controller.reservoir->units());
-  for_each_block(*controller.reservoir, controller.layout, experience, state,
-                 [&](const StateBlock& block) { measure.add(block); });
-  return measure.result();
 }
 
 }  // namespace waggle

@@ -13,14 +13,10 @@
 
 namespace waggle {
 
-/// Measures the baseline along the experience. Decisions and features are looked at in stretches
-/// of rows that are evenly spread, some thousand rows in all; everything else in every row. None if
-/// fewer than two rows are left after the washout, or if something is not finite. One pass through
-/// the experience.
-std::optional<Baseline> measure_baseline(const Model& model, TrajectorySource& experience);
-
-/// The same along a walk that others share: every block of the experience, in order, then the
-/// baseline. The model must outlive it.
+/// Measures the baseline along a walk that others share: every block of the experience, in order,
+/// then the result. Decisions and features are looked at in stretches of rows that are evenly
+/// spread, some thousand rows in all; everything else in every row. None if fewer than two rows are
+/// left after the washout, or if something is not finite. The model must outlive it.
 class BaselineMeasure {
  public:
   explicit BaselineMeasure(const Model& model);
@@ -33,7 +29,6 @@ class BaselineMeasure {
 
   const Model& model_;
   std::unique_ptr<Runs> runs_;
-  BlockRows rows_;
   GreedyRows greedy_;
   Eigen::Index all_;    // rows there are
   Eigen::Index limit_;  // of rows that are kept

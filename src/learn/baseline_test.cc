@@ -55,7 +55,11 @@ TEST(Baseline, RunsEndWithAnEpisodeAndErrorsBeginAfterItsWashout) {
   model.options.value = {.discount = kDiscount, .washout = kWashout};
   model.provenance.rows = log.steps();
   TrajectoryChunks source(log, 7);
-  const std::optional<Baseline> baseline = measure_baseline(model, source);
+  BaselineMeasure measure(model);
+  VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
+  for_each_block(*model.controller.reservoir, model.controller.layout, source, state,
+                 [&](const StateBlock& block) { measure.add(block); });
+  const std::optional<Baseline> baseline = measure.result();
   ASSERT_TRUE(baseline);
   EXPECT_EQ(baseline->longest_runs[0], kLength);
   // Rows 2, 3 and 4 of an episode follow the choices 1, 1 and 0; the best next one is worth 7, and

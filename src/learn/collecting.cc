@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <waggle/greedy_policy.h>
 #include <waggle/states.h>
@@ -103,10 +104,40 @@ double Collected::mean_reward() const {
 }
 
 void Collected::append(Collected next) {
+  if (rows.empty()) {
+    *this = std::move(next);
+    return;
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     random[i].resize(static_cast<std::size_t>(rows[i].steps()), true);
     random[i].insert(random[i].end(), next.random[i].begin(), next.random[i].end());
     rows[i].append(next.rows[i]);
+  }
+}
+
+namespace {
+
+/// Whatever comes next is not of the same episode.
+void end_record(Trajectory& rows) {
+  if (rows.steps() > 0 && rows.end(rows.steps() - 1) == EpisodeEnd::none) {
+    rows.end_episode(EpisodeEnd::truncated);
+  }
+}
+
+}  // namespace
+
+void Collected::cut() {
+  for (Trajectory& part : rows) end_record(part);
+}
+
+void Collected::write(Trajectory& record, std::vector<bool>& drawn) const {
+  record.clear();
+  drawn.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    end_record(record);
+    record.append(rows[i]);
+    drawn.insert(drawn.end(), random[i].begin(), random[i].end());
+    drawn.resize(static_cast<std::size_t>(record.steps()), true);
   }
 }
 

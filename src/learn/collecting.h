@@ -26,6 +26,11 @@ struct Collected {
   double mean_reward() const;
   /// Goes on with what was collected next.
   void append(Collected next);
+  /// The system was reset: whatever comes next starts an episode.
+  void cut();
+  /// One copy after the other, as one record; but for the last of them, each ends where it does.
+  /// `drawn` becomes whose actions were drawn at random.
+  void write(Trajectory& record, std::vector<bool>& drawn) const;
 };
 
 /// Where a learner's experience comes from, round by round.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <waggle/random.h>
-
 #include "core/check.h"
 #include "core/memory.h"
 #include "linalg/dense.h"
@@ -25,7 +23,6 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
     : model_(model),
       improved_(model.improvement && model.improvement->sweeps > 0),
       known_(known.has_value()),
-      rows_(model.controller),
       greedy_(model.controller) {
   const Index n = model.controller.reservoir->features();
   const auto size = static_cast<double>(n);
@@ -46,14 +43,10 @@ DeviationSums::DeviationSums(const Model& model, std::optional<TdMoments> known)
 
 void DeviationSums::add(const StateBlock& block) {
   if (known_) return;
-  const Controller& controller = model_.controller;
   const Index washout = model_.options.value.washout_rows();
   if (improved_) {
     const PreparedRows& rows =
-        rows_.of(block, controller.layout,
-                 [&](Index /*row*/, Index in_episode) { return in_episode >= washout; });
-    if (rows.count == 0) return;
-    greedy_.find(rows, controller.weights, Random(0), Purpose::policy);
+        greedy_.find(block, [&](Index, Index in_episode) { return in_episode >= washout; });
     for (Index i = 0; i < rows.count; ++i) {
       add(rows.states.col(i), greedy_.nexts().col(i), rows.terminated[static_cast<std::size_t>(i)]);
     }
@@ -96,15 +89,6 @@ MatrixXd DeviationSums::factor() {
   system_.diagonal().array() += ridge;
   gram_.diagonal().array() += ridge;
   return deviation_factor(std::move(system_), gram_, model_.diagnostics.residual);
-}
-
-MatrixXd deviation_factor(const Model& model, TrajectorySource& experience) {
-  const Controller& controller = model.controller;
-  DeviationSums sums(model);
-  VectorXd state = VectorXd::Zero(controller.reservoir->units());
-  for_each_block(*controller.reservoir, controller.layout, experience, state,
-                 [&](const StateBlock& block) { sums.add(block); });
-  return sums.factor();
 }
 
 }  // namespace waggle

@@ -24,12 +24,10 @@ namespace waggle {
 /// S is what the ridge assumes of directions the data never showed: there the error is large.
 ///
 /// Correlation of the residuals, reweighting, eligibility traces and averaging over the members of
-/// an ensemble are not looked at. Empty if the result is not finite. One pass through the
-/// experience, O(steps · n²), and one decomposition, O(n³).
-Eigen::MatrixXd deviation_factor(const Model& model, TrajectorySource& experience);
-
-/// The same along a walk that others share: every block of the experience, in order, then the
-/// factor. The model must outlive it.
+/// an ensemble are not looked at. O(steps · n²), and one decomposition, O(n³).
+///
+/// Summed along a walk that others share: every block of the experience, in order, then the factor,
+/// empty if it is not finite. The model must outlive it.
 class DeviationSums {
  public:
   /// `known` are the sums if the fit has made the very same: then a block adds nothing to them.
@@ -45,7 +43,6 @@ class DeviationSums {
   const Model& model_;
   bool improved_;
   bool known_;
-  BlockRows rows_;
   GreedyRows greedy_;
   Eigen::Index held_ = 0;  // rows that are still to be added
   Eigen::MatrixXd states_, nexts_, features_, differences_;

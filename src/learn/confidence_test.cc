@@ -16,8 +16,12 @@ namespace waggle {
 namespace {
 
 Eigen::MatrixXd deviation_factor_of(const Learnt& learnt) {
-  TrajectoryChunks experience(learnt.experience);
-  return deviation_factor(learnt, experience);
+  DeviationSums sums(learnt);
+  const Controller& controller = learnt.controller;
+  Eigen::VectorXd state = Eigen::VectorXd::Zero(controller.reservoir->units());
+  for_each_block(*controller.reservoir, controller.layout, learnt.experience, state,
+                 [&](const StateBlock& block) { sums.add(block); });
+  return sums.factor();
 }
 
 using Eigen::Index;

@@ -6,11 +6,13 @@
 #include <waggle/evaluation.h>
 #include <waggle/rollout.h>
 
-#include "control/transitions.h"
+#include "control/prepared_rows.h"
 #include "core/check.h"
-#include "learn/impossible_values.h"
+#include "core/memory.h"
+#include "learn/first_look.h"
 #include "learn/off_policy.h"
 #include "learn/watched_source.h"
+#include "value/values_along.h"
 
 namespace waggle {
 
@@ -34,6 +36,9 @@ PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOp
   constexpr Index kParts = 20;
   options.validate();
   const EnvironmentSpec spec = environment.spec();
+  const Index numbers = 1 + spec.actions.size() + spec.observation_size();
+  require_room(static_cast<double>(options.steps), static_cast<double>(numbers),
+               fmt::format("steps = {}", options.steps));
   PolicyScore result{.first = Trajectory(spec.actions.size(), spec.observation_size())};
   const auto total = static_cast<double>(options.steps) * static_cast<double>(options.runs);
   const Index parts = options.runs > 1 ? 1 : std::min(kParts, options.steps);
@@ -66,34 +71,15 @@ PolicyScore score_policy(Environment& environment, Policy& policy, const ScoreOp
 
 namespace {
 
-constexpr double kKnown = 0.01;  // what may be missing of a return's weight
+constexpr double kUnknown = 0.01;  // what may be missing of a return's weight
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// What is kept of every row.
 struct Rows {
   std::vector<double> reward, value;
   std::vector<EpisodeEnd> end;
-  std::vector<bool> starts, judged;
+  std::vector<bool> judged;
 };
-
-/// The realised discounted return of every row, NaN where too little of it is in the log.
-std::vector<double> returns(const Rows& rows, double discount) {
-  const std::size_t count = rows.reward.size();
-  std::vector<double> result(count, kNaN);
-  double sum = 0.0;
-  double missing = 1.0;  // the weight of what lies beyond the record
-  for (std::size_t k = count; k-- > 0;) {
-    const bool last = k + 1 == count || rows.starts[k + 1];
-    if (last) {
-      sum = 0.0;
-      missing = rows.end[k] == EpisodeEnd::terminated ? 0.0 : 1.0;
-    }
-    sum = rows.reward[k] + discount * sum;
-    missing *= discount;
-    if (missing <= kKnown) result[k] = sum;
-  }
-  return result;
-}
 
 /// The regression of return on value.
 void calibrate(const Rows& rows, const std::vector<double>& realised, LogEvaluation& result) {
@@ -145,51 +131,52 @@ OffPolicyEstimate estimate(OffPolicyJudge& judge, const OffPolicyOptions& option
 /// What is gathered row by row.
 class Gathered {
  public:
-  Gathered(const Model& model, Index kept_rows, OffPolicyJudge* judge, LogEvaluation& result)
+  Gathered(const Model& model, Index kept_rows, LogEvaluation& result)
       : model_(model),
         kept_rows_(kept_rows),
-        judge_(judge),
         result_(result),
         action_sum_(VectorXd::Zero(model.controller.actions.size())),
         action_squares_(action_sum_) {
     result_.action_difference = result_.action_deviation = action_sum_;
   }
 
-  void add(Transition& transition) {
-    const double reward = transition.reward();
-    const bool terminated = transition.terminated();
+  /// `greedy` are the actions of all rows of the block.
+  void add(const StateBlock& block, const GreedyRows& greedy) {
+    const Controller& controller = model_.controller;
+    const Index washed_out = block.washed_out(model_.options.value.washout_rows());
     const double discount = model_.options.value.discount;
-    const bool judged = transition.in_episode >= model_.options.value.washout_rows();
-    const double value = transition.search.value_of(transition.state);
-    const double followed = terminated ? 0.0 : transition.search.value_of(transition.next);
-    const Transition::Greedy greedy = transition.greedy();
-    const double error = reward + discount * followed - value;
-    const double greedy_error = reward + (terminated ? 0.0 : discount * greedy.value) - value;
-    if (judged) {
-      if (result_.judged++ == 0) result_.lowest_value = result_.highest_value = value;
-      result_.lowest_value = std::min(result_.lowest_value, value);
-      result_.highest_value = std::max(result_.highest_value, value);
-      squares_ += error * error;
-      greedy_squares_ += greedy_error * greedy_error;
-      if (!terminated) compare(transition.action(), greedy.action);
+    features_.resize(controller.reservoir->features(), block.states.cols());
+    controller.reservoir->map_features(block.states, features_);
+    const VectorXd values = features_.transpose() * controller.weights;
+    if (block.first_in_episode == 0) ++result_.episodes;
+    result_.rows += block.steps();
+    for (Index i = 0; i < block.steps(); ++i) {
+      const double reward = block.reward(i);
+      const double error =
+          reward + (block.terminated(i) ? 0.0 : discount * values[i + 1]) - values[i];
+      const VectorXd logged = block.chunk.actions().col(block.row + i);
+      const VectorXd best = greedy.actions().col(i);
+      if (i >= washed_out) {
+        if (result_.judged++ == 0) result_.lowest_value = result_.highest_value = values[i];
+        result_.lowest_value = std::min(result_.lowest_value, values[i]);
+        result_.highest_value = std::max(result_.highest_value, values[i]);
+        const double greedy_error = reward + discount * greedy.values()[i] - values[i];
+        squares_ += error * error;
+        greedy_squares_ += greedy_error * greedy_error;
+        if (!block.terminated(i)) compare(logged, best);
+      }
+      if (kept_rows_ > 0) {
+        std::vector<double> cells = {reward, values[i], kNaN, error};
+        cells.insert(cells.end(), logged.begin(), logged.end());
+        cells.insert(cells.end(), best.begin(), best.end());
+        result_.by_row.push_back(std::move(cells));
+        if (std::ssize(result_.by_row) >= 2 * kept_rows_) trim();
+      }
+      rows.reward.push_back(reward);
+      rows.value.push_back(values[i]);
+      rows.end.push_back(block.chunk.end(block.row + i));
+      rows.judged.push_back(i >= washed_out);
     }
-    if (judge_ != nullptr) {
-      judge_->add(transition, greedy, model_.options.value.washout_rows());
-    }
-    if (kept_rows_ > 0) {
-      std::vector<double> cells = {reward, value, kNaN, error};
-      const VectorXd logged = transition.action();
-      cells.insert(cells.end(), logged.begin(), logged.end());
-      cells.insert(cells.end(), greedy.action.begin(), greedy.action.end());
-      result_.by_row.push_back(std::move(cells));
-      if (std::ssize(result_.by_row) >= 2 * kept_rows_) trim();
-    }
-    if (transition.in_episode == 0) ++result_.episodes;
-    rows.reward.push_back(reward);
-    rows.value.push_back(value);
-    rows.end.push_back(transition.end());
-    rows.starts.push_back(transition.in_episode == 0);
-    rows.judged.push_back(judged);
   }
 
   void finish() {
@@ -223,8 +210,8 @@ class Gathered {
 
   const Model& model_;
   Index kept_rows_;
-  OffPolicyJudge* judge_;  // or null
   LogEvaluation& result_;
+  Eigen::MatrixXd features_;
   double squares_ = 0.0, greedy_squares_ = 0.0;  // of Bellman errors
   VectorXd action_sum_, action_squares_;
   double compared_ = 0.0;
@@ -243,13 +230,18 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
     options.off_policy->validate();
     judge.emplace(model.controller, model.options.value.discount);
   }
-  Gathered gathered(model, options.kept_rows, judge ? &*judge : nullptr, result);
-  ActionSearch search(model.controller);
-  VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
+  const Controller& controller = model.controller;
+  Gathered gathered(model, options.kept_rows, result);
+  GreedyRows greedy(controller, options.seed);
+  VectorXd state = VectorXd::Zero(controller.reservoir->units());
   bool stopped = false;
   WatchedSource watched(log, progress, stopped);
-  result.rows = for_each_transition(search, watched, Random(options.seed), Purpose::policy, state,
-                                    [&](Transition& transition) { gathered.add(transition); });
+  for_each_block(*controller.reservoir, controller.layout, watched, state,
+                 [&](const StateBlock& block) {
+                   greedy.find(block, [](Index, Index) { return true; });
+                   gathered.add(block, greedy);
+                   if (judge) judge->add(block, greedy, model.options.value.washout_rows());
+                 });
   gathered.finish();
   require(result.judged > 0, "every episode is within the model's washout of {} rows",
           model.options.value.washout_rows());
@@ -262,7 +254,8 @@ LogEvaluation evaluate_on_log(const Model& model, TrajectorySource& log,
       impossible_values({result.lowest_value, result.highest_value}, model.ranges,
                         model.options.value.discount, terminates);
   if (!fault.empty()) result.warnings.push_back(fault);
-  const std::vector<double> realised = returns(rows, model.options.value.discount);
+  const std::vector<double> realised =
+      discounted_returns(rows.reward, rows.end, model.options.value.discount, kUnknown);
   calibrate(rows, realised, result);
   const std::size_t before = realised.size() - result.by_row.size();
   for (std::size_t k = 0; k < result.by_row.size(); ++k) {

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include <waggle/model.h>
 #include <waggle/rollout.h>
 #include <waggle/trajectory.h>
+#include <waggle/value.h>
 
 namespace waggle {
 
@@ -34,5 +38,20 @@ double first_divergence_limit(bool observes);
 /// beyond the model's limit, and no reward that is further below the highest than 100 times the
 /// width of all, whatever their zero. Where they do not differ, nothing is known of them.
 RolloutOptions known_limits(const Model& model, double share);
+
+/// The space with its open sides closed at ±limit, or without one where the actions that were taken
+/// ended. Throws Error, naming the action, if that leaves nothing of it.
+ActionSpace bounded_by(const ActionSpace& space, const ChannelRanges& ranges,
+                       std::optional<double> limit);
+/// Whether a policy of such a fit can do without bounds on an unbounded action.
+bool needs_no_bounds(const FitOptions& fit);
+/// The space with some bounds in place of missing ones, to check options by that only ask whether
+/// there are any.
+ActionSpace with_some_bounds(const ActionSpace& space);
+
+/// What to say of values that lie well outside what rewards as seen can add up to; nothing if they
+/// do not. `terminates`: whether episodes may end, so that a value may be 0.
+std::string impossible_values(const ValueRange& values, const ChannelRanges& ranges,
+                              double discount, bool terminates);
 
 }  // namespace waggle

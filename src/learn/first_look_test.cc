@@ -1,14 +1,19 @@
 #include "learn/first_look.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <gtest/gtest.h>
+
+#include "expect_error.h"
 
 namespace waggle {
 namespace {
 
 using Eigen::Index;
 using Eigen::VectorXd;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(FirstLook, WhatIsCutOutLosesItsFirstRowsWhereTheyCanBeSpared) {
   EXPECT_EQ(default_washout({.cut_out = false, .predictive = false, .rows = 10}), 0);
@@ -68,6 +73,33 @@ TEST(FirstLook, RewardsHaveALimitOfTheirOwnWhateverTheirUnitAndZero) {
   }
   model.ranges.maximum = model.ranges.minimum;
   EXPECT_LT(known_limits(model, 1.0).lowest_reward, -1e300);
+}
+
+TEST(FirstLook, OpenSidesAreClosedAtTheLimit) {
+  const ActionSpace half =
+      ActionSpace::box(Eigen::Vector2d(-kInfinity, 1.0), Eigen::Vector2d(kInfinity, 2.0));
+  const ActionSpace closed = bounded_by(half, {}, 5.0);
+  EXPECT_EQ(closed.lower, Eigen::Vector2d(-5.0, 1.0));
+  EXPECT_EQ(closed.upper, Eigen::Vector2d(5.0, 2.0));
+  const ActionSpace box = ActionSpace::box(-1.0, 3.0);
+  EXPECT_EQ(bounded_by(box, {}, std::nullopt).upper, box.upper);
+  EXPECT_TRUE(bounded_by(ActionSpace::discrete(3), {}, std::nullopt).is_discrete());
+  expect_error([&] { bounded_by(ActionSpace::box(10.0, kInfinity), {}, 5.0); }, "action_limit = 5",
+               "[10, inf]");
+}
+
+TEST(FirstLook, OrWhereTheExperienceEnded) {
+  const ActionSpace open =
+      ActionSpace::box(Eigen::Vector2d(-kInfinity, 0.0), Eigen::Vector2d(kInfinity, kInfinity));
+  ChannelRanges ranges;
+  ranges.minimum = Eigen::Vector3d(-9.0, -1.0, 0.5);  // the reward comes first
+  ranges.maximum = Eigen::Vector3d(9.0, 2.0, 4.0);
+  const ActionSpace closed = bounded_by(open, ranges, std::nullopt);
+  EXPECT_EQ(closed.lower, Eigen::Vector2d(-1.0, 0.0));
+  EXPECT_EQ(closed.upper, Eigen::Vector2d(2.0, 4.0));
+  EXPECT_EQ(bounded_by(open, ranges, 3.0).upper, Eigen::Vector2d(3.0, 3.0));
+  ranges.maximum[1] = -1.0;
+  expect_error([&] { bounded_by(open, ranges, std::nullopt); }, "action 0", "no bounds");
 }
 
 }  // namespace

@@ -9,14 +9,11 @@
 
 #include "core/check.h"
 #include "core/parallel.h"
-#include "learn/action_bounds.h"
 #include "learn/baseline.h"
 #include "learn/collecting.h"
 #include "learn/first_look.h"
 #include "learn/fit_checks.h"
 #include "learn/fitter.h"
-#include "learn/impossible_values.h"
-#include "learn/joined_rows.h"
 #include "learn/watched_source.h"
 #include "value/values_along.h"
 
@@ -98,16 +95,16 @@ class Learner {
   bool learns_from_divergence() const { return fitter_->learns_from_divergence(); }
 
   /// What every copy of the environment has seen so far.
-  JoinedRows& rows() { return rows_; }
+  Collected& rows() { return rows_; }
 
   void add_round(Collected collected) {
     LearnRound& round = result_.rounds.emplace_back();
     round.steps = collected.steps();
     round.mean_reward = collected.mean_reward();
     round.diverged = collected.diverged;
-    if (!collected.diverged || learns_from_divergence()) rows_.add(std::move(collected));
+    if (!collected.diverged || learns_from_divergence()) rows_.append(std::move(collected));
     // New rows come in between those there were, where one copy follows the other.
-    if (rows_.copies().size() > 1) fitter_->forget_rows();
+    if (rows_.rows.size() > 1) fitter_->forget_rows();
     rows_.write(result_.experience, random_rows_);
   }
 
@@ -190,7 +187,7 @@ class Learner {
   bool stopped_ = false;
   bool ended_ = false;  // some episode terminated
   std::unique_ptr<Fitter> fitter_;
-  JoinedRows rows_;
+  Collected rows_;
   std::vector<bool> random_rows_;  // of the experience, whose actions were drawn at random
   Learnt result_;
 };
@@ -213,7 +210,7 @@ Learnt learn(Collector& collector, const LearnOptions& options, const LearnWith&
       collected = collector.begin({.steps = steps, .divergence_limit = first_limit});
     } else {
       run.steps = steps;
-      collected = collector.act(learnt, learner.rows().copies(), round, rounds, run);
+      collected = collector.act(learnt, learner.rows().rows, round, rounds, run);
     }
     if (collected.diverged) {
       if (round == 0) {

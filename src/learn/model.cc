@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include <waggle/model.h>
 
 #include "core/check.h"
+#include "value/deviation.h"
 
 namespace waggle {
 
@@ -111,23 +113,22 @@ void require_features(const Ref<const VectorXd>& features, const ReservoirSystem
           features.size(), reservoir.features());
 }
 
-/// ‖Lᵀφ‖ for a lower triangular L.
-double length(const Eigen::MatrixXd& factor, const Ref<const VectorXd>& phi) {
-  const Index n = factor.rows();
-  double sum = 0.0;
-  for (Index i = 0; i < n; ++i) {
-    const double part = factor.col(i).tail(n - i).dot(phi.tail(n - i));
-    sum += part * part;
-  }
-  return std::sqrt(sum);
-}
-
 }  // namespace
 
 double Model::standard_error(const Ref<const VectorXd>& features) const {
   require(usable() && has_confidence(), "model: it was made without confidence");
   require_features(features, *controller.reservoir);
-  return length(deviation_factor, features.tail(fitted_size()));
+  // ‖Lᵀφ‖, some entries at a time: nothing allocates.
+  constexpr Index kTogether = 256;
+  Eigen::Matrix<double, kTogether, 1> part;
+  const auto phi = features.tail(fitted_size());
+  double sum = 0.0;
+  for (Index first = 0; first < phi.size(); first += kTogether) {
+    auto some = part.head(std::min(kTogether, phi.size() - first));
+    write_deviations(deviation_factor, phi, first, some);
+    sum += some.squaredNorm();
+  }
+  return std::sqrt(sum);
 }
 
 double Model::novelty(const Ref<const VectorXd>& features) const {

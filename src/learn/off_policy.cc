@@ -5,8 +5,6 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
-#include <waggle/predictive.h>
-
 #include "core/check.h"
 #include "linalg/dense.h"
 #include "value/deviation.h"
@@ -53,10 +51,9 @@ OffPolicyJudge::OffPolicyJudge(const Controller& features, double discount)
     : reservoir_(features.reservoir),
       discount_(discount),
       picked_(reservoir_->last_fit()),
-      first_too_(reservoir_->shared_feature() >= 0),
+      first_too_(reservoir_->shared_feature() == 0),
       constant_(reservoir_->constant_feature()),
       stretch_(stretch_of(discount)) {
-  if (first_too_) constant_ = 1;  // after the reward to expect, the first of the last fit
   const Index n = picked_ + (first_too_ ? 1 : 0);
   if (n > kMostFeatures) return;
   const VectorXd none = VectorXd::Zero(n);
@@ -71,26 +68,27 @@ OffPolicyJudge::OffPolicyJudge(const Controller& features, double discount)
   logged_sample_ = learnt_sample_ = MatrixXd(n, kSample);
 }
 
-void OffPolicyJudge::add(const Transition& transition, const Transition::Greedy& greedy,
-                         Index washout) {
-  const Index in_episode = transition.in_episode - washout;
-  if (groups_.empty() || in_episode < 0) return;
-  if (in_episode == 0) ++episodes_;
-  terminates_ = terminates_ || transition.terminated();
-  // An episode belongs to one group, unless it is longer than a stretch: rows that far apart hardly
-  // depend on each other.
-  const auto unit = static_cast<std::size_t>(episodes_ + in_episode / stretch_);
-  if (unit % kGroups != group_ || held_ == kBlock) flush();
-  group_ = unit % kGroups;
-  const auto at = static_cast<std::size_t>(held_);
-  states_.col(held_) = transition.state;
-  logged_.col(held_) = transition.next;
-  learnt_.col(held_) = greedy.next;
-  rewards_[held_] = transition.reward();
-  terminated_[at] = transition.terminated() ? 1 : 0;
-  starts_[at] = in_episode == 0 ? 1 : 0;
-  ++held_;
-  ++rows_;
+void OffPolicyJudge::add(const StateBlock& block, const GreedyRows& greedy, Index washout) {
+  if (groups_.empty()) return;
+  for (Index i = block.washed_out(washout); i < block.steps(); ++i) {
+    const Index in_episode = block.first_in_episode + i - washout;
+    if (in_episode == 0) ++episodes_;
+    terminates_ = terminates_ || block.terminated(i);
+    // An episode belongs to one group, unless it is longer than a stretch: rows that far apart
+    // hardly depend on each other.
+    const auto unit = static_cast<std::size_t>(episodes_ + in_episode / stretch_);
+    if (unit % kGroups != group_ || held_ == kBlock) flush();
+    group_ = unit % kGroups;
+    const auto at = static_cast<std::size_t>(held_);
+    states_.col(held_) = block.states.col(i);
+    logged_.col(held_) = block.states.col(i + 1);
+    learnt_.col(held_) = greedy.nexts().col(i);
+    rewards_[held_] = block.reward(i);
+    terminated_[at] = block.terminated(i) ? 1 : 0;
+    starts_[at] = in_episode == 0 ? 1 : 0;
+    ++held_;
+    ++rows_;
+  }
 }
 
 /// The features that are judged by, of each of the states held.

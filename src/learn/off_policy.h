@@ -10,7 +10,7 @@
 #include <waggle/evaluation.h>
 #include <waggle/temporal_difference.h>
 
-#include "control/transitions.h"
+#include "control/prepared_rows.h"
 
 namespace waggle {
 
@@ -40,9 +40,9 @@ class OffPolicyJudge {
  public:
   OffPolicyJudge(const Controller& features, double discount);
 
-  /// The next row, with the policy's own action. Rows within the washout of an episode do not
-  /// count.
-  void add(const Transition& transition, const Transition::Greedy& greedy, Eigen::Index washout);
+  /// The next rows, with the policy's own actions for all of them. Those within the washout of an
+  /// episode do not count.
+  void add(const StateBlock& block, const GreedyRows& greedy, Eigen::Index washout);
 
   /// Why these rows cannot tell, for a person; empty if they can.
   std::string fault();
@@ -70,8 +70,8 @@ class OffPolicyJudge {
 
   std::shared_ptr<const ReservoirSystem> reservoir_;
   double discount_;
-  Eigen::Index picked_;    // the last of the reservoir's features, which are judged by …
-  bool first_too_;         // … and the first
+  Eigen::Index picked_;    // the features of the last fit, which are judged by …
+  bool first_too_;         // … and the first of all, that all fits share
   Eigen::Index constant_;  // the one of these that is always 1, or −1
   Eigen::Index stretch_;   // rows that stay together
   std::vector<Group> groups_;

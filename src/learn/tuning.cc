@@ -7,7 +7,6 @@
 #include <waggle/presets.h>
 #include <waggle/tuning.h>
 
-#include "control/transitions.h"
 #include "core/check.h"
 #include "learn/first_look.h"
 #include "learn/off_policy.h"
@@ -203,16 +202,18 @@ class Tuner {
 
   /// What half i says of a policy.
   OffPolicyJudge judged(std::size_t i, const Learnt& learnt, const ProgressCallback& progress) {
-    OffPolicyJudge judge(learnt.controller, learnt.options.value.discount);
-    ActionSearch search(learnt.controller);
-    VectorXd state = VectorXd::Zero(learnt.controller.reservoir->units());
+    const Controller& controller = learnt.controller;
+    const Index washout = learnt.options.value.washout_rows();
+    OffPolicyJudge judge(controller, learnt.options.value.discount);
+    GreedyRows greedy(controller, learnt.options.reservoir.seed);
+    VectorXd state = VectorXd::Zero(controller.reservoir->units());
     TrajectoryChunks source(halves_[i], kTuningChunk, cut_out_);
-    for_each_transition(search, source, Random(learnt.options.reservoir.seed), Purpose::policy,
-                        state, [&](Transition& transition) {
-                          if (transition.row % 256 == 0 && !progress({})) end_if_asked();
-                          judge.add(transition, transition.greedy(),
-                                    learnt.options.value.washout_rows());
-                        });
+    for_each_block(*controller.reservoir, controller.layout, source, state,
+                   [&](const StateBlock& block) {
+                     if (!progress({})) end_if_asked();
+                     greedy.find(block, [](Index, Index) { return true; });
+                     judge.add(block, greedy, washout);
+                   });
     return judge;
   }
 
@@ -369,17 +370,11 @@ void TuneOptions::validate() const {
   }
 }
 
-TuneResult tune_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
+TuneResult tune_log(const EnvironmentSpec& spec, const Experience& log, const FitOptions& options,
                     const TuneOptions& tune, const ProgressCallback& progress) {
   tune.validate();
   options.validate();
-  return Tuner(spec, options, tune, progress).run(log);
-}
-
-TuneResult tune_log(const EnvironmentSpec& spec, const Trajectory& log, const FitOptions& options,
-                    const TuneOptions& tune, const ProgressCallback& progress) {
-  TrajectoryChunks source(log);
-  return tune_log(spec, source, options, tune, progress);
+  return Tuner(spec, options, tune, progress).run(log.source());
 }
 
 }  // namespace waggle

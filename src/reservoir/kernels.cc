@@ -45,8 +45,29 @@ void add_eight_columns(const float* const* column, const float* factor, float* y
   add_eight(column, factor, y, rows);
 }
 
+// What is left of the columns is seldom eight. Added with nothing for the others, the sums would be
+// the same.
 template <class Scalar>
-void add_columns(const Scalar* a, Index rows, Index columns, const Scalar* x, Scalar* y) {
+[[gnu::always_inline]] inline void add_four(const Scalar* const* column, const Scalar* factor,
+                                            Scalar* y, Index rows) {
+  const Scalar *c0 = column[0], *c1 = column[1], *c2 = column[2], *c3 = column[3];
+  const Scalar f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
+  for (Index i = 0; i < rows; ++i) {
+    y[i] += (f0 * c0[i] + f1 * c1[i]) + (f2 * c2[i] + f3 * c3[i]);
+  }
+}
+WAGGLE_VECTOR_CLONES
+void add_four_columns(const double* const* column, const double* factor, double* y, Index rows) {
+  add_four(column, factor, y, rows);
+}
+WAGGLE_VECTOR_CLONES
+void add_four_columns(const float* const* column, const float* factor, float* y, Index rows) {
+  add_four(column, factor, y, rows);
+}
+
+template <class Scalar>
+void add_columns(const Scalar* a, Index stride, Index rows, Index columns, const Scalar* x,
+                 Scalar* y) {
   // Which columns are skipped cannot be foreseen, so they are sorted out without a branch first.
   constexpr Index kHeld = 256;
   const Scalar* column[kHeld + kColumns];
@@ -55,7 +76,7 @@ void add_columns(const Scalar* a, Index rows, Index columns, const Scalar* x, Sc
   for (Index first = 0; first < columns; first += kHeld) {
     const Index end = std::min(columns, first + kHeld);
     for (Index j = first; j < end; ++j) {
-      column[held] = a + j * rows;
+      column[held] = a + j * stride;
       factor[held] = x[j];
       held += x[j] != 0 ? 1 : 0;
     }
@@ -72,7 +93,11 @@ void add_columns(const Scalar* a, Index rows, Index columns, const Scalar* x, Sc
     column[k] = column[0];
     factor[k] = 0;
   }
-  add_eight_columns(column, factor, y, rows);
+  if (held <= kColumns / 2) {
+    add_four_columns(column, factor, y, rows);
+  } else {
+    add_eight_columns(column, factor, y, rows);
+  }
 }
 
 /// sum_j += Σ_i w_i max(b_i + c_i a_j, 0) for a fixed number of candidates, held in registers.
@@ -150,10 +175,14 @@ template <Index candidates>
 }  // namespace
 
 void add_product(const double* a, Index rows, Index columns, const double* x, double* y) {
-  add_columns(a, rows, columns, x, y);
+  add_columns(a, rows, rows, columns, x, y);
 }
 void add_product(const float* a, Index rows, Index columns, const float* x, float* y) {
-  add_columns(a, rows, columns, x, y);
+  add_columns(a, rows, rows, columns, x, y);
+}
+void add_product(const double* a, Index stride, Index rows, Index columns, const double* x,
+                 double* y) {
+  add_columns(a, stride, rows, columns, x, y);
 }
 
 WAGGLE_VECTOR_CLONES

@@ -12,6 +12,9 @@ namespace waggle::kernels {
 void add_product(const double* a, Eigen::Index rows, Eigen::Index columns, const double* x,
                  double* y);
 void add_product(const float* a, Eigen::Index rows, Eigen::Index columns, const float* x, float* y);
+/// The same for the first rows of an A whose columns are `stride` numbers apart.
+void add_product(const double* a, Eigen::Index stride, Eigen::Index rows, Eigen::Index columns,
+                 const double* x, double* y);
 
 /// y = Aᵀ x.
 void transposed_product(const float* a, Eigen::Index rows, Eigen::Index columns, const float* x,

@@ -40,9 +40,9 @@ void require_no_overflow(const Ref<const MatrixXd>& states, Index first) {
 /// work out while the blocks before them are looked at.
 class Window {
  public:
-  Window(const ReservoirSystem& reservoir, const InputLayout& layout)
-      : reservoir_(reservoir),
-        layout_(layout),
+  Window(const ReservoirSystem& reservoir, const InputLayout& layout, const Drive& drive)
+      : layout_(layout),
+        drive_(drive),
         z_(MatrixXd::Zero(layout.size(), kWindow + kStateBlock)),
         states_(reservoir.units(), 0) {}
 
@@ -82,7 +82,7 @@ class Window {
         const Block& block = blocks_[i];
         auto states = states_of(i);
         states.col(0) = i > 0 ? after(i - 1) : state;
-        reservoir_.drive(z_.middleCols(block.column, block.count), states);
+        drive_(z_.middleCols(block.column, block.count), states);
       }
     });
     state = after(blocks_.size() - 1);
@@ -117,8 +117,8 @@ class Window {
     return states_of(i).rightCols(1);
   }
 
-  const ReservoirSystem& reservoir_;
   const InputLayout& layout_;
+  const Drive& drive_;
   const Trajectory* chunk_ = nullptr;
   std::vector<Block> blocks_;
   MatrixXd z_;
@@ -129,7 +129,9 @@ class Window {
 
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     const Experience& rows, VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit) {
+                    const std::function<void(const StateBlock&)>& visit, const Drive& drive) {
+  const Drive steps =
+      drive ? drive : [&](const auto& z, auto states) { reservoir.drive(z, states); };
   require(reservoir.inputs() == layout.size(),
           "the reservoir takes {} input channels, the data has {}", reservoir.inputs(),
           layout.size());
@@ -138,7 +140,7 @@ void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
   // While one window is looked at, the next one is driven, if there is a thread for it. Both are of
   // the last two chunks.
   Trajectory chunks[2] = {Trajectory(1, 0), Trajectory(1, 0)};
-  Window windows[2] = {{reservoir, layout}, {reservoir, layout}};
+  Window windows[2] = {{reservoir, layout, steps}, {reservoir, layout, steps}};
   int chunk = 0;
   int window = 0;
   Index row = 0;

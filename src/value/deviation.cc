@@ -6,6 +6,7 @@
 #include <Eigen/Cholesky>
 
 #include "linalg/dense.h"
+#include "reservoir/kernels.h"
 
 namespace waggle {
 
@@ -28,6 +29,14 @@ MatrixXd deviation_factor(MatrixXd system, const MatrixXd& gram, double deviatio
   factor.transposeInPlace();
   if (!factor.allFinite()) return {};
   return factor;
+}
+
+void write_deviations(const DeviationFactor& factor, const Eigen::Ref<const Eigen::VectorXd>& phi,
+                      Eigen::Index first, Eigen::Ref<Eigen::VectorXd> out) {
+  const Eigen::Index n = factor.rows();
+  out.setZero();
+  kernels::add_product(factor.data() + first * n + first, n, out.size(), n - first,
+                       phi.data() + first, out.data());
 }
 
 }  // namespace waggle

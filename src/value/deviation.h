@@ -13,4 +13,10 @@ double solvable_ridge(double ridge, const Eigen::MatrixXd& gram);
 Eigen::MatrixXd deviation_factor(Eigen::MatrixXd system, const Eigen::MatrixXd& gram,
                                  double deviation);
 
+/// out = entries of Lᵀφ, from number `first` on, of an L stored by rows: those where φ is 0, as
+/// half of what is rectified is, are passed over.
+using DeviationFactor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+void write_deviations(const DeviationFactor& factor, const Eigen::Ref<const Eigen::VectorXd>& phi,
+                      Eigen::Index first, Eigen::Ref<Eigen::VectorXd> out);
+
 }  // namespace waggle

@@ -62,4 +62,22 @@ void ValuesAlong::take(double value) {
   }
 }
 
+std::vector<double> discounted_returns(std::span<const double> rewards,
+                                       const std::vector<EpisodeEnd>& ends, double discount,
+                                       double unknown) {
+  std::vector<double> result(rewards.size(), std::numeric_limits<double>::quiet_NaN());
+  double sum = 0.0;
+  double missing = 1.0;  // the weight of what lies beyond the record
+  for (std::size_t k = rewards.size(); k-- > 0;) {
+    if (ends[k] != EpisodeEnd::none) {
+      sum = 0.0;
+      missing = ends[k] == EpisodeEnd::terminated ? 0.0 : 1.0;
+    }
+    sum = rewards[k] + discount * sum;
+    missing *= discount;
+    if (missing <= unknown) result[k] = sum;
+  }
+  return result;
+}
+
 }  // namespace waggle

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include <Eigen/Core>
 
 #include <waggle/states.h>
@@ -36,5 +39,11 @@ class ValuesAlong {
   double squares_ = 0.0;  // of the errors
   ValueRange range_;
 };
+
+/// The discounted return of every row to its episode's end; NaN where more than `unknown` of its
+/// weight lies beyond the record.
+std::vector<double> discounted_returns(std::span<const double> rewards,
+                                       const std::vector<EpisodeEnd>& ends, double discount,
+                                       double unknown);
 
 }  // namespace waggle

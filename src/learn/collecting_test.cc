@@ -1,4 +1,4 @@
-#include "learn/joined_rows.h"
+#include "learn/collecting.h"
 
 #include <gtest/gtest.h>
 
@@ -26,17 +26,17 @@ struct Record {
   Trajectory rows{1, 0};
   std::vector<bool> random;
 };
-Record record_of(const JoinedRows& joined) {
+Record record_of(const Collected& joined) {
   Record record;
   joined.write(record.rows, record.random);
   return record;
 }
 
-TEST(JoinedRows, OneCopyComesAfterTheOtherAndEndsThere) {
-  JoinedRows joined;
-  joined.add(round_of(0.0));
-  joined.add(round_of(2.0));
-  ASSERT_EQ(joined.copies().size(), 2u);
+TEST(Collected, OneCopyComesAfterTheOtherAndEndsThere) {
+  Collected joined;
+  joined.append(round_of(0.0));
+  joined.append(round_of(2.0));
+  ASSERT_EQ(joined.rows.size(), 2u);
   const Record record = record_of(joined);
   EXPECT_EQ(record.rows.rewards(), (VectorXd(8) << 0, 1, 2, 3, 10, 11, 12, 13).finished());
   for (Index k = 0; k < 8; ++k) {
@@ -45,11 +45,11 @@ TEST(JoinedRows, OneCopyComesAfterTheOtherAndEndsThere) {
   EXPECT_EQ(record.random, (std::vector<bool>{false, true, false, true, false, true, false, true}));
 }
 
-TEST(JoinedRows, AfterAResetAnEpisodeStarts) {
-  JoinedRows joined;
-  joined.add(round_of(0.0));
+TEST(Collected, AfterAResetAnEpisodeStarts) {
+  Collected joined;
+  joined.append(round_of(0.0));
   joined.cut();
-  joined.add(round_of(2.0));
+  joined.append(round_of(2.0));
   const Record record = record_of(joined);
   for (const Index k : {1, 3, 5}) EXPECT_EQ(record.rows.end(k), EpisodeEnd::truncated) << k;
   EXPECT_EQ(record.rows.end(7), EpisodeEnd::none);
