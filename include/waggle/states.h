@@ -32,10 +32,11 @@ struct StateBlock {
 /// blocks, however many rows there are. `state` is where to start and, afterwards, where it ended;
 /// after an episode's end the state is 0. Threads drive episodes at once, each as it would be
 /// alone: neither threads nor chunks show. Throws Error if the sizes do not fit or the state
-/// overflows.
+/// overflows. `in_episode`: rows of the first one's episode before it.
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     const Experience& rows, Eigen::VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit);
+                    const std::function<void(const StateBlock&)>& visit,
+                    Eigen::Index in_episode = 0);
 
 /// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
 Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,

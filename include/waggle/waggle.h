@@ -16,6 +16,7 @@
 #include <waggle/error.h>
 #include <waggle/error_watch.h>
 #include <waggle/evaluation.h>
+#include <waggle/exchange.h>
 #include <waggle/execution.h>
 #include <waggle/export.h>
 #include <waggle/forecast.h>

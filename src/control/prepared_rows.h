@@ -71,6 +71,9 @@ class BlockRows {
   explicit BlockRows(const Controller& controller)
       : actuator_(controller.limits, controller.actions), rows_(controller, 0) {}
 
+  /// So many rows of the first one's episode were before it, the last with this action.
+  void resume(const Eigen::VectorXd& action, Eigen::Index rows) { actuator_.resume(action, rows); }
+
   /// wanted(row counted from the first of all, the same within its episode). Blocks must follow
   /// each other, from the first on.
   template <typename Wanted>

@@ -2,10 +2,9 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
-
 #include <Eigen/Core>
 
+#include <waggle/exchange.h>
 #include <waggle/model.h>
 #include <waggle/states.h>
 
@@ -25,8 +24,11 @@ class BaselineMeasure {
  public:
   explicit BaselineMeasure(const Model& model);
   ~BaselineMeasure();
+  /// So many rows of the first one's episode were before it, the last with this action.
+  void resume(const Eigen::VectorXd& action, Eigen::Index rows) { rows_.resume(action, rows); }
   void add(const StateBlock& block);
-  std::optional<Baseline> result() const;
+  /// With the rows of other processes.
+  std::optional<Baseline> result(Exchange* exchange);
 
  private:
   class Runs;
@@ -37,9 +39,8 @@ class BaselineMeasure {
   GreedyRows greedy_;
   Eigen::Index all_;    // rows there are
   Eigen::Index limit_;  // of rows that are kept
-  std::vector<double> errors_;
   Eigen::MatrixXd all_features_;  // of one row
-  Eigen::MatrixXd features_;
+  Eigen::MatrixXd looked_at_;     // of each row the Bellman error, then the features
   Eigen::Index kept_ = 0;
 };
 

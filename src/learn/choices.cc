@@ -92,11 +92,11 @@ PredictionFitOptions prediction_options(const PredictiveTask& task) {
 }
 
 PredictionSums prediction_sums(RememberedExperience& rows, const PredictiveTask& task) {
-  PredictionSums sums(rows.memory(), rows.memory().size(), prediction_options(task));
-  rows.for_each(task.rows, [&](const RememberedRows& window) {
-    sums.add(window, window.memory.leftCols(window.count));
-  });
-  return sums;
+  return rows.sum(task.rows,
+                  PredictionSums(rows.memory(), rows.memory().size(), prediction_options(task)),
+                  [](PredictionSums& sums, const RememberedRows& window) {
+                    sums.add(window, window.memory.leftCols(window.count));
+                  });
 }
 
 MemoryChoice given_memory(const InputLayout& layout, const FitOptions& options) {
@@ -111,6 +111,7 @@ std::unique_ptr<RememberedExperience> remember_with(const MemoryChoice& memory,
       memory.network.with_input_scaling(task.scaling), task.layout, options.frames, memory.seen));
   rows->set_rewards(task.rewards.offset, task.rewards.unit);
   rows->set_washout(task.washout);
+  rows->set_rows(task.summary.rows);
   return rows;
 }
 
@@ -166,8 +167,8 @@ bool state_needs_action(const PredictionSums& sums, RememberedExperience& rows,
   const auto unpredicted = [&](const PredictiveHead& head, const Transitions& transitions) {
     return unforeseen(transitions, task.layout, task.scaling, seen, options.dynamics_ridge, head);
   };
-  const double least = unpredicted(heads[0], without.take());
-  return unpredicted(heads[1], with.take()) <
+  const double least = unpredicted(heads[0], without.take(task.rows.exchange()));
+  return unpredicted(heads[1], with.take(task.rows.exchange())) <
          least - std::max(kLeastUsefulAction, kUsefulAction * least);
 }
 

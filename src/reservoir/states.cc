@@ -129,7 +129,7 @@ class Window {
 
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     const Experience& rows, VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit) {
+                    const std::function<void(const StateBlock&)>& visit, Index in_episode) {
   require(reservoir.inputs() == layout.size(),
           "the reservoir takes {} input channels, the data has {}", reservoir.inputs(),
           layout.size());
@@ -142,13 +142,13 @@ void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
   int chunk = 0;
   int window = 0;
   Index row = 0;
-  Index first = 0;
-  Index in_episode = 0;
+  const Index begin = own_rows(rows.source()).first;
+  Index first = begin;
   const auto take = [&](Window& next) {
     if (row == chunks[chunk].steps()) {
       chunk = 1 - chunk;
       row = 0;
-      if (!rows.source().next(chunks[chunk])) return false;
+      if (!next_chunk(rows.source(), first - begin, chunks[chunk])) return false;
       require_fit(layout, chunks[chunk]);
     }
     next.take(chunks[chunk], row, first, in_episode);
