@@ -34,6 +34,7 @@ using waggle::plain_reservoir;
 using waggle::RandomNumbers;
 
 constexpr Index kSteps = 10'000;
+constexpr Index kSquared = 8;  // predictions whose products a value has, by default
 
 EchoStateNetwork network(Index units) { return EchoStateNetwork(plain_reservoir(units, 1), 2); }
 
@@ -209,7 +210,7 @@ void ValueSweeps(benchmark::State& state) {
   head.base.setZero(kState, 1);
   head.value = {RandomNumbers(6).matrix(usual.features, kState),
                 RandomNumbers(7).vector(usual.features)};
-  head.squared = usual.squared;
+  head.squared = kSquared;
   waggle::ValueSteps steps;
   steps.after = RandomNumbers(8).matrix(kState, kSteps);
   steps.next = RandomNumbers(9).matrix(2 * kState, kSteps);
@@ -230,7 +231,7 @@ void ValueSweeps(benchmark::State& state) {
 /// One product of a vector with the features of all rows, as BLAS makes it.
 void Dgemv(benchmark::State& state) {
   const waggle::PredictiveOptions usual;
-  const Index features = 11 + usual.features + usual.squared * (usual.squared + 1) / 2;
+  const Index features = 11 + usual.features + kSquared * (kSquared + 1) / 2;
   const MatrixXd phi = RandomNumbers(11).matrix(features, kSteps);
   const VectorXd weights = RandomNumbers(12).vector(features);
   VectorXd values = VectorXd::Zero(kSteps);

@@ -24,7 +24,7 @@ int main() {
     total += nectar;
     waggle::Draws draws = waggle::Random(0).at(waggle::Purpose::policy, k);
     controller.act({.reward = nectar}, draws, action);
-    doubt += model.standard_error(controller.state());
+    doubt += model.standard_error(controller.features());
     y += action[0];  // the actuator
   }
   std::printf("mean nectar %.2f, value known to about %.3f\n", total / steps, doubt / steps);

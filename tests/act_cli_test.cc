@@ -126,7 +126,8 @@ TEST_F(ActCli, NumbersThatCannotBeAreNamedByTheirPlace) {
   expect_refused("learn " + write("bad.csv", text) + learnt() + " -o " + path("m"), "bad.csv",
                  "row 3 (line 4)", "'nectar'", "too large");
   // A network that runs away while it learns says what is to be changed.
-  expect_refused("learn " + path("log.csv") + learnt() + " --operator-norm 5 -o " + path("m"),
+  expect_refused("learn " + path("log.csv") + learnt() + " --config " +
+                     write("loud.toml", "reservoir.operator_norm = 5\n") + " -o " + path("m"),
                  "overflows after", "operator_norm");
 }
 

@@ -174,22 +174,6 @@ TEST_F(GuardCli, FallbacksThatMakeNoSenseAreRefused) {
   EXPECT_EQ(act(old, nectar("1e6")).answers[0]["held"], json({"nectar"}));
 }
 
-TEST_F(GuardCli, LargerErrorsAreAnAlarmThatNamesItsStep) {
-  const std::string model = bee();
-  std::string wild;
-  for (int k = 0; k < 60; ++k) wild += nectar(k % 2 == 0 ? "0.05" : "1.95");
-  const Said said = act("--block 5 --settling 20 --threshold 4 " + model, wandering(150) + wild);
-  ASSERT_EQ(said.answers.size(), 210u);
-  for (std::size_t k = 0; k < 150; ++k) ASSERT_FALSE(said.answers[k].contains("alarm")) << k;
-  ASSERT_TRUE(said.answers.back().contains("alarm")) << said.err;
-  const int step = said.answers.back()["alarm"];
-  EXPECT_GT(step, 150);
-  EXPECT_LT(step, 190);
-  expect_parts(said.err,
-               {("step " + std::to_string(step) + ": alarm: Bellman errors").c_str(), "alarms: 1"});
-  expect_refused("act --block 0 " + model, "block = 0");
-}
-
 TEST_F(GuardCli, APoliteKillSaysWhatWasNoticed) {
   const std::string model = bee();
   const std::string command =

@@ -50,7 +50,6 @@ inline FitOptions predictive() {
                                          .layer = 10,
                                          .dynamics = 15,
                                          .features = 40,
-                                         .sweeps = 3,
                                          .averaged = 1};
   return options;
 }
@@ -92,7 +91,7 @@ inline Exported several_heads() {
   Simulation simulation(*problem.environment, 5);
   HeldUniformPolicy policy(simulation.spec().actions);
   Model model = learn(simulation, policy, options);
-  EXPECT_GT(model.controller.predictive()->heads().size(), 1u);
+  EXPECT_GT(as<PredictiveNetwork>(*model.controller.reservoir)->heads().size(), 1u);
   Simulation other(*problem.environment, 6);
   return {"several heads", std::move(model), other.run(policy, {.steps = 1500}).trajectory};
 }

@@ -15,8 +15,9 @@ using waggle::Outcome;
 
 class LogCli : public Cli {
  protected:
-  void write(const std::string& name, const std::string& text) const {
+  std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
+    return path(name);
   }
   /// A log whose reward is that of the action in the same row: −(x − a)².
   std::string own_rows(int count) const {
@@ -38,7 +39,8 @@ TEST_F(LogCli, SettingsAreChosenByTheLog) {
   const std::string learn =
       "learn " + path("own.csv") + " " + learn_ + " --gamma 0.5 --reward-next";
   const Outcome tuned =
-      run(learn + " --operator-norm 0.5 --tune 3 --json --ignore spare -o " + model);
+      run(learn + " --tune 3 --json --ignore spare -o " + model + " --config " +
+          write("given.toml", "reservoir.operator_norm = 0.5\n"));
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const json tuning = json::parse(tuned.out)["tuning"];
   ASSERT_EQ(tuning["trials"].size(), 3u);
@@ -47,7 +49,7 @@ TEST_F(LogCli, SettingsAreChosenByTheLog) {
   for (const json& trial : tuning["trials"]) {
     // What was given is not searched.
     const auto settings = trial["settings"].get<std::string>();
-    EXPECT_EQ(settings.find("operator-norm"), std::string::npos) << settings;
+    EXPECT_EQ(settings.find("operator_norm"), std::string::npos) << settings;
     EXPECT_EQ(settings.find("units"), std::string::npos) << settings;
   }
   const Outcome quick = run(learn + " --tune 0.001s --ignore spare -o " + model);

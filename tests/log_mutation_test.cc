@@ -166,7 +166,7 @@ LogOptions matrix_options() {
           .actions = {"log_1"},
           .lower = {-1e30},
           .upper = {1e30},
-          .reward_must_vary = false};
+          .needs = {.reward_must_vary = false}};
 }
 
 TEST(DamagedLogs, Csv) { expect_clean(TemporaryFolder(), csv_log(), "log.csv", 1); }

@@ -22,9 +22,7 @@ inline FitOptions small_predictive(double discount = 0.9) {
                                          .layer = 12,
                                          .dynamics = 15,
                                          .features = 25,
-                                         .sweeps = 5,
-                                         .averaged = 2,
-                                         .value_rows = 2000};
+                                         .averaged = 2};
   return options;
 }
 
@@ -64,7 +62,7 @@ inline Case predictive_bee() {
 }
 
 inline const PredictiveNetwork& predictive_of(const Model& model) {
-  return *model.controller.predictive();
+  return *as<PredictiveNetwork>(*model.controller.reservoir);
 }
 
 }  // namespace waggle

@@ -31,33 +31,32 @@ class PredictiveCli : public waggle::ProductCli {
   mutable std::string said_;  // by `learn`
 };
 
-TEST_F(PredictiveCli, OptionsOfStructsThatMayBeAbsentAreFlagsToo) {
+TEST_F(PredictiveCli, WhatHasNoFlagIsReadFromAFile) {
   const std::string log = write("log.csv", "reward,action\n1,0\n2,1\n");
   const auto dumped = [&](const std::string& flags) {
     return done("learn " + log + " --reward reward --action action --dump-config " + flags);
   };
-  const std::string given =
-      dumped("--predictive-frames 5 --predictive-ridge none --predictive-value-ridge 1e-3");
-  expect_parts(given, {"[predictive]\nframes = 5\n", "\nridge = \"none\"\nlayer = 200\n",
-                       "\nvalue_ridge = 0.001\n"});
-  // The file says the same, and flags go before it.
+  const auto file = [&](const std::string& text) {
+    return " --config " + write("some.toml", text + "\n");
+  };
+  const std::string given = dumped(file("predictive.frames = 5\nreservoir.leak = 0.5"));
+  expect_parts(given, {"[predictive]\nframes = 5\n", "\nlayer = 200\n", "\nleak = 0.5\n"});
+  // What is dumped says the same, and flags go before it.
   const std::string config = " --config " + write("given.toml", given);
   EXPECT_EQ(done("learn --dump-config" + config), given);
-  expect_parts(done("learn --dump-config --predictive-layer 7" + config),
-               {"[predictive]\nframes = 5\n", "\nlayer = 7\n"});
-  // One of them switches the struct on.
+  expect_parts(done("learn --dump-config --units 7" + config),
+               {"[predictive]\nframes = 5\n", "\nunits = 7\n"});
+  // One of them switches a struct on that may be absent.
   expect_parts(dumped("--preset direct"),
                {"predictive = \"none\"\n", "procedure_one = \"none\"\n"});
-  expect_parts(dumped("--preset direct --predictive-layer 7"),
+  expect_parts(dumped("--preset direct" + file("predictive.layer = 7")),
                {"[predictive]\nframes = 3\n", "\nlayer = 7\n"});
-  expect_parts(dumped("--procedure-one-delay 2"),
+  expect_parts(dumped(file("reservoir.procedure_one.delay = 2")),
                {"[reservoir.procedure_one]\nfeatures = 100\ndelay = 2\n"});
-  const std::string off = " --config " + write("off.toml", "predictive = \"none\"\n");
-  expect_parts(dumped(off), {"predictive = \"none\"\n"});
-  expect_parts(dumped("--predictive-layer 7" + off), {"[predictive]\n", "\nlayer = 7\n"});
-  expect_refused("learn " + log + " --predictive-frames few", "--predictive-frames", "'few'");
-  expect_refused("learn " + log + " --predictive-frames -1 --reward reward --action action",
-                 "frames = -1");
+  expect_parts(dumped(file("predictive = \"none\"")), {"predictive = \"none\"\n"});
+  const std::string learn = "learn " + log + " --reward reward --action action -o x";
+  expect_refused(learn + file("predictive.frames = \"few\""), "predictive.frames", "whole number");
+  expect_refused(learn + file("predictive.frames = -1"), "frames = -1");
   expect_parts(done("forecast --help-all"), {"--procedure-one-features"});
 }
 

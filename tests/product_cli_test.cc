@@ -76,7 +76,8 @@ TEST_F(ProductCli, TheSameFromTheDumpedConfiguration) {
   const std::string model = bee();
   const std::string command =
       "learn " + path("log.csv") + learnt() +
-      " --preset direct --seed 18446744073709551615 --ridge 1e-3 --spectral-radius 0.8 ";
+      " --preset direct --seed 18446744073709551615 --ridge 1e-3 --config " +
+      write("radius.toml", "reservoir.spectral_radius = 0.8\n") + " ";
   done(command + "--dump-config=" + path("learn.toml") + " -o " + path("a.safetensors"));
   done("learn --config " + path("learn.toml") + " -o " + path("b.safetensors"));
   EXPECT_EQ(waggle::read(path("a.safetensors")), waggle::read(path("b.safetensors")));
@@ -266,7 +267,7 @@ TEST_F(ProductCli, CompletionsFollowTheDefinitions) {
 
 TEST_F(ProductCli, SimulatesTheOptimalPolicy) {
   const std::string out = " -o " + path("best.csv");
-  // The exact optima for the paper's discounts, docs/learners.md; the market maker's is noisy.
+  // Exact optima for the paper's discounts, docs/research/learners.md; the market maker's is noisy.
   EXPECT_NEAR(mean_of(done("simulate bee-world --policy optimal --steps 6283" + out)), 1.6308,
               2e-3);
   EXPECT_NEAR(mean_of(done("simulate market-maker --policy optimal --steps 40000" + out)), -1.635,

@@ -31,9 +31,11 @@ class ResultsCli : public waggle::ResultsCli {
 TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   // A name that a shell would take apart.
   const std::string file = log("it's a log & more.csv");
+  std::ofstream(path("memory.toml")) << "reservoir.direct_inputs = false\n";
   const std::string learn = "learn " + file +
                             " --reward nectar --action move --action-bounds -0.1,0.1 --gamma 0.5"
-                            " --preset direct --units 40 --orthogonal --direct-inputs=false";
+                            " --preset direct --units 40 --config " +
+                            path("memory.toml");
   done(learn + " -o " + path("bee.safetensors") + " --results " + path("learnt"));
   const ordered_json result = results("learnt");
   EXPECT_EQ(result["kind"], "learn");

@@ -91,7 +91,6 @@ toml::table& table_at(toml::table& root, const std::string& path) {
 
 /// What --help has above the flags of a struct that may be absent.
 std::string heading(const std::string& name) {
-  if (name == "predictive") return "Predictive states (default)";
   if (name == "procedure_one") return "Procedure 1, if one of these is given (default)";
   std::string text = name;
   std::replace(text.begin(), text.end(), '_', ' ');
@@ -246,7 +245,7 @@ void OptionFlags::Adder::flag(const std::string& name, const std::string& descri
 
 OptionFlags::Adder OptionFlags::Adder::within(const std::string& name) const {
   const std::string path = table.empty() ? name : fmt::format("{}.{}", table, name);
-  return Adder{owner, command, path, heading(name), {}, prefix + dashed(name) + "-"};
+  return Adder{owner, command, path, heading(name), {}, {}, prefix + dashed(name) + "-"};
 }
 
 toml::table OptionFlags::given() const {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -62,11 +63,13 @@ class OptionFlags {
  public:
   /// `table` is where the struct stands in a TOML file ("" for its top), `group` the heading in
   /// --help. A field that has a flag already keeps it. Where the command means something else by
-  /// that name, the field is for its --config alone, unless `renamed` has a flag for it.
+  /// that name, the field is for its --config alone, unless `renamed` has a flag for it; so are all
+  /// but the `only` ones, if these are named.
   template <typename Options>
   void add(CLI::App& command, Options defaults, const std::string& table, const std::string& group,
-           const std::map<std::string, std::string>& renamed = {}) {
-    Adder adder{*this, command, table, group, renamed, ""};
+           const std::map<std::string, std::string>& renamed = {},
+           const std::set<std::string>& only = {}) {
+    Adder adder{*this, command, table, group, renamed, only, ""};
     describe(adder, defaults);
   }
 
@@ -85,11 +88,13 @@ class OptionFlags {
     std::string table;
     std::string group;
     std::map<std::string, std::string> renamed;
+    std::set<std::string> only;
     std::string prefix;  // of every flag
 
     template <typename T>
     void operator()(const char* name, T& field, const char* help) {
       if (kKeptApart.contains(name) || has(name)) return;
+      if (!only.empty() && !only.contains(name)) return;
       if constexpr (is_optional_struct<T>) {
         typename T::value_type inner = field.value_or(typename T::value_type());
         Adder adder = within(name);

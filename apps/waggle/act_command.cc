@@ -238,7 +238,6 @@ void add_act(CLI::App& app) {
                    "how many steps that is; 0: only at the end")
       ->capture_default_str();
   options->flags.add(*command, GuardOptions{}, "", "What it reads and where it may not act");
-  options->flags.add(*command, ErrorWatchOptions{}, "watch", "How its Bellman errors are watched");
   options->flags.add(*command, AdaptationOptions{}, "learning", "How --learn learns");
   options->config.add(*command, &options->flags);
   command->footer(

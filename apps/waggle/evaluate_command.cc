@@ -307,16 +307,15 @@ void add_evaluate(CLI::App& app) {
       ->required();
   command
       ->add_option("--steps", options->steps,
-                   "on an environment: " + help_of(&EpisodeScoreOptions::max_steps))
+                   "on an environment: where an episode that does not end is cut")
       ->capture_default_str();
   command->add_option("--episodes", options->episodes,
-                      fmt::format("on an environment: {}. Not given: {} where they never end, else "
-                                  "{}",
-                                  help_of(&EpisodeScoreOptions::episodes), ScoreOptions().runs,
-                                  EpisodeScoreOptions().episodes));
+                      fmt::format("on an environment: how many. Not given: {} where they never "
+                                  "end, else {}",
+                                  ScoreOptions().runs, EpisodeScoreOptions().episodes));
   command
       ->add_option("--seed", options->seed,
-                   "of the environment, and " + help_of(&LogEvaluationOptions::seed))
+                   "of the environment, and of random candidates, where the search needs them")
       ->capture_default_str();
   command->add_option("--out", options->out, "directory for results.json and the data as CSV");
   command->add_flag("--json", options->json, "print JSON instead of the table");

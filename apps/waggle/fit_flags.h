@@ -6,7 +6,8 @@
 
 namespace waggle::app {
 
-/// Adds a flag for every option of a fit, with the default learner's values in the help.
+/// Adds flags for the options of a fit that people set, with the default learner's values in the
+/// help. The others are for --config.
 void add_fit_flags(CLI::App& command, OptionFlags& flags);
 
 }  // namespace waggle::app

@@ -223,13 +223,16 @@ void add_forecast(CLI::App& app) {
                                 "name of the column to forecast; repeat it for several at once"))
       ->required();
   ForecastOptions& forecast = options->options;
-  command->add_option("--horizon", forecast.horizon, help_of(&ForecastOptions::horizon))
+  command->add_option("--horizon", forecast.horizon, "steps ahead to forecast")
       ->capture_default_str();
-  command->add_option("--closed-loop", forecast.closed_loop, help_of(&ForecastOptions::closed_loop))
+  command
+      ->add_option("--closed-loop", forecast.closed_loop,
+                   "steps to run freely from where training ends, fed on its own predictions; 0: "
+                   "not at all")
       ->capture_default_str();
   command
       ->add_option("--test-fraction", forecast.test_fraction,
-                   help_of(&ForecastOptions::test_fraction))
+                   "the last part of the series, kept to test on; 0 trains on all of it")
       ->capture_default_str();
   command->add_option("--out", options->out,
                       "directory for results.json and the predictions as CSV");

@@ -70,7 +70,7 @@ LogOptions LearnCommand::log_options(const FitOptions& fit) const {
   const auto handling = value_named<LogOptions::Missing>(missing);
   require(handling.has_value(), "--missing {}: must be refuse or hold", shown(missing));
   options.missing = *handling;
-  options.minimum_rows = fit.value.least_rows();
+  options.needs.minimum_rows = fit.value.least_rows();
   return options;
 }
 
@@ -342,7 +342,8 @@ void add_learn(CLI::App& app) {
       "Row k of a log holds the reward and observation seen at step k and the action then chosen;\n"
       "with --reward-next the reward is that of the row's own action.\n"
       "Example:\n  waggle simulate bee-world --steps 2000 --seed 1 -o log.csv\n"
-      "  waggle learn log.csv --reward nectar --action move --gamma 0.5 -o bee.safetensors");
+      "  waggle learn log.csv --reward nectar --action move --gamma 0.5 -o bee.safetensors\n"
+      "--dump-config prints all options there are; those without a flag are set by --config.");
   command->callback([options, command] {
     // The model is what is made: --out belongs to it.
     options->repeat = repeat_command(*command, {"results", "json", "dump-config"});

@@ -44,7 +44,7 @@ std::vector<Channel> channels_of(const EnvironmentSpec& spec) {
 std::string improvement_text(const Model& model) {
   const FitOptions& fit = model.options;
   const int most = fit.predictive
-                       ? fit.predictive->sweeps
+                       ? kValueSweeps
                        : std::max(fit.sweeps, model.collected ? model.collected->final_sweeps : 0);
   if (most == 0) return "none: the value is that of the logged policy";
   if (!model.improvement) return fmt::format("at most {} sweeps", most);
@@ -96,7 +96,7 @@ std::string predictions_text(const PredictionQuality& predictions) {
 }
 
 std::string reward_model_text(const Model& model) {
-  const auto& heads = model.controller.predictive()->heads();
+  const auto& heads = as<PredictiveNetwork>(*model.controller.reservoir)->heads();
   const auto with = std::count_if(heads.begin(), heads.end(),
                                   [](const PredictiveHead& head) { return head.has_reward(); });
   if (with == 0) return "off: the value finds the reward in the state";
@@ -110,7 +110,7 @@ std::string reward_model_text(const Model& model) {
 
 /// What a predictive controller remembers, keeps and predicts.
 std::string predictive_text(const Model& model) {
-  const PredictiveNetwork& predictive = *model.controller.predictive();
+  const PredictiveNetwork& predictive = *as<PredictiveNetwork>(*model.controller.reservoir);
   const HistoryMemory& memory = predictive.memory();
   const EchoStateNetwork& network = memory.network();
   std::string text = table_line(
@@ -146,16 +146,14 @@ std::string predictive_text(const Model& model) {
   const FitDiagnostics& fit = model.diagnostics;
   text += table_line("fit",
                      fmt::format("{} rows, relative ridge {:.1e}{}", fit.samples, fit.ridge,
-                                 model.options.predictive && !model.options.predictive->value_ridge
-                                     ? ", cross-validated"
-                                     : ""));
+                                 model.options.predictive ? ", cross-validated" : ""));
   return text;
 }
 
 /// The same of a controller whose value is linear in the memory itself.
 std::string network_text(const Model& model) {
   const FitDiagnostics& fit = model.diagnostics;
-  const EchoStateNetwork& network = *model.controller.network();
+  const EchoStateNetwork& network = *as<EchoStateNetwork>(*model.controller.reservoir);
   const std::string members =
       network.members() > 1 ? fmt::format("{} networks of ", network.members()) : "";
   std::string text =
@@ -192,7 +190,7 @@ std::string limits_text(const ActuatorLimits& limits) {
 }
 
 ordered_json predictive_json(const Model& model) {
-  const PredictiveNetwork& predictive = *model.controller.predictive();
+  const PredictiveNetwork& predictive = *as<PredictiveNetwork>(*model.controller.reservoir);
   const HistoryMemory& memory = predictive.memory();
   ordered_json json;
   json["memory"] = {{"units", memory.network().nonlinear_units()},
@@ -240,8 +238,9 @@ std::string table_line(const std::string& label, const std::string& value) {
 }
 
 const EchoStateNetwork& memory_network(const Model& model) {
-  const PredictiveNetwork* predictive = model.controller.predictive();
-  return predictive != nullptr ? predictive->memory().network() : *model.controller.network();
+  const PredictiveNetwork* predictive = as<PredictiveNetwork>(*model.controller.reservoir);
+  return predictive != nullptr ? predictive->memory().network()
+                               : *as<EchoStateNetwork>(*model.controller.reservoir);
 }
 
 std::string learnt_table(const Model& model) {
@@ -277,7 +276,8 @@ std::string learnt_table(const Model& model) {
   const std::string steps = fmt::format("{:.3g}", 1.0 / (1.0 - discount));
   text += table_line("discount γ", fmt::format("{}: looks about {} step{} ahead", discount, steps,
                                                steps == "1" ? "" : "s"));
-  text += model.controller.predictive() != nullptr ? predictive_text(model) : network_text(model);
+  const bool predictive = model.controller.reservoir->kind() == PredictiveNetwork::kKind;
+  text += predictive ? predictive_text(model) : network_text(model);
   text += table_line("residual", fmt::format("{:.4g}, root mean square of the Bellman error",
                                              model.diagnostics.residual));
   text += table_line("policy iteration", improvement_text(model));
@@ -302,7 +302,9 @@ ordered_json model_json(const Model& model) {
   json["sizes"] = {{"inputs", reservoir.inputs()},
                    {"units", reservoir.units()},
                    {"features", reservoir.features()}};
-  if (model.controller.predictive() != nullptr) json["predictive"] = predictive_json(model);
+  if (model.controller.reservoir->kind() == PredictiveNetwork::kKind) {
+    json["predictive"] = predictive_json(model);
+  }
   json["fit"] = to_json(model.diagnostics);
   json["fit"]["singular"] = model.singular;
   if (model.improvement) json["improvement"] = to_json(*model.improvement);

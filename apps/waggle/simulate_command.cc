@@ -69,17 +69,16 @@ std::unique_ptr<Policy> learnt_policy(const Model& model, const BuiltIn& built_i
 }
 
 /// The same as waggle act --learn would run it.
-std::unique_ptr<Policy> learning_policy(const Model& model, const BuiltIn& built_in,
-                                        const AdaptationOptions& options) {
+std::unique_ptr<GuardedPolicy> learning_policy(const Model& model, const BuiltIn& built_in,
+                                               const AdaptationOptions& options) {
   require_controls(model, built_in);
   return std::make_unique<GuardedPolicy>(model, GuardOptions{}, Start::fresh, nullptr, options);
 }
 
 /// What became of it.
-std::string learning_text(const Policy& policy) {
-  const auto* guarded = dynamic_cast<const GuardedPolicy*>(&policy);
-  if (guarded == nullptr || guarded->adaptation() == nullptr) return "";
-  const Adaptation& learning = *guarded->adaptation();
+std::string learning_text(const GuardedPolicy* learner) {
+  if (learner == nullptr) return "";
+  const Adaptation& learning = *learner->adaptation();
   return fmt::format(
       "learnt at work from {} steps, {} left out; back to the start: {}; earned {:+.4g} a step "
       "beside it, ± {:.2g}\n",
@@ -154,6 +153,7 @@ void SimulateCommand::run() {
   BuiltIn built_in = make_built_in(environment, given);
   double divergence_limit = RolloutOptions().divergence_limit;
   Model model;  // outlives its policy
+  const GuardedPolicy* learner = nullptr;
   require(!gamma || policy == "optimal", "--gamma is for --policy optimal");
   if (policy == "optimal") {
     require(built_in.optimal_policy != nullptr, "--policy optimal: that of {} is not known",
@@ -166,8 +166,13 @@ void SimulateCommand::run() {
     built_in.initial = built_in.reference_policy();
   } else if (policy != "initial") {
     model = load_policy(policy);
-    built_in.initial = learn ? learning_policy(model, built_in, learning)
-                             : learnt_policy(model, built_in, exploration);
+    if (learn) {
+      auto policy_at_work = learning_policy(model, built_in, learning);
+      learner = policy_at_work.get();
+      built_in.initial = std::move(policy_at_work);
+    } else {
+      built_in.initial = learnt_policy(model, built_in, exploration);
+    }
     divergence_limit = model.divergence_limit;
   }
   LimitedPolicy limited(*built_in.initial, limits, built_in.environment->spec().actions);
@@ -206,7 +211,7 @@ void SimulateCommand::run() {
   }
   print(fmt::format("{}: {} rows of {}, mean {} {:.4g}\n{}next: {}\n", out.string(), done,
                     environment, simulation.spec().reward_name, sum / static_cast<double>(done),
-                    learning_text(*built_in.initial),
+                    learning_text(learner),
                     learn_hint(out, environment, simulation.spec(), built_in.discount, limits)));
 }
 

@@ -33,8 +33,6 @@ struct AdaptationOptions {
   /// ≥ 8: for how many steps one of the two acts. Not given: four times as many as the discount
   /// looks ahead, from 100 to 1000.
   std::optional<Eigen::Index> trial_steps = std::nullopt;
-  /// > 0: by how many standard errors the adapted one may earn less before it is given up.
-  double worse = 2.0;
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -51,7 +49,6 @@ void describe(Visitor& v, AdaptationOptions& o) {
   v("epsilon", o.epsilon, "chance of a random choice, to learn from");
   v("trial_steps", o.trial_steps,
     "steps in which one of the two acts, start or adapted; none: by the discount, 100 to 1000");
-  v("worse", o.worse, "standard errors that the adapted one may earn less before it goes back");
 }
 
 /// Adapts the value of a model to the plant it acts on, and goes back to what it was where that

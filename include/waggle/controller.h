@@ -13,8 +13,6 @@
 
 namespace waggle {
 
-class PredictiveNetwork;
-
 enum class Maximiser {
   /// Exact over the whole interval where the value is piecewise linear in a scalar action (ReLU or
   /// identity units); vector actions start from the best sampled candidate and are then maximised
@@ -77,12 +75,6 @@ struct Controller {
   GreedyOptions greedy = {};
   ActuatorLimits limits = {};  ///< of what carries the actions out
 
-  /// The reservoir as an echo state network, or null if it is another system.
-  const EchoStateNetwork* network() const {
-    return dynamic_cast<const EchoStateNetwork*>(reservoir.get());
-  }
-  /// The same for a predictive network (predictive.h).
-  const PredictiveNetwork* predictive() const;
   /// As given, or what suits the reservoir system.
   Eigen::Index candidates() const;
   double smoothing() const;

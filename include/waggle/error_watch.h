@@ -22,17 +22,6 @@ struct ErrorWatchOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ErrorWatchOptions& o) {
-  v("block", o.block, "steps whose errors' sizes are averaged before they count");
-  v("settling", o.settling, "such blocks at the beginning, which say how large errors are at work");
-  v("allowance", o.allowance, "deviations above that which are not looked at");
-  v("threshold", o.threshold, "of the sum of the others, where an alarm begins");
-  v("largest_ratio", o.largest_ratio,
-    "of the mean square to that of training, above which the beginning is an alarm itself");
-}
-
 /// Watches whether errors become larger, by a CUSUM of the means m_b of their sizes over blocks of
 /// steps:
 ///

@@ -28,16 +28,6 @@ struct ScoreOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ScoreOptions& o) {
-  v("steps", o.steps, "of each run");
-  v("runs", o.runs, "how many, each with a seed of its own");
-  v("seed", o.seed, "of the first");
-  v("divergence_limit", o.divergence_limit,
-    "stop when an |observation| passes this; where there is none, a cost");
-}
-
 /// What a policy earned.
 struct PolicyScore {
   double mean = 0.0;  ///< reward per step
@@ -63,17 +53,6 @@ struct EpisodeScoreOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, EpisodeScoreOptions& o) {
-  v("episodes", o.episodes, "how many");
-  v("seed", o.seed, "of all of them");
-  v("discount", o.discount, "γ in [0, 1], what a reward counts one step later; 1: plain sums");
-  v("max_steps", o.max_steps, "where an episode that does not end is cut");
-  v("divergence_limit", o.divergence_limit,
-    "stop when an |observation| passes this; where there is none, a cost");
-}
 
 /// What a policy earned in whole episodes. The reward an episode starts with does not count, since
 /// no action led to it: a return is Σ γᵏ r_{k+1} over the steps taken.
@@ -140,13 +119,6 @@ struct OffPolicyOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, OffPolicyOptions& o) {
-  v("level", o.level, "of the intervals");
-  v("least_support", o.least_support, "share of decisions that must lead where the log has been");
-}
-
 /// What the model's policy would earn, and what the one earns that made a log: the value of either
 /// is fitted to that log by LSTD, on the model's features, with the action that it would have taken
 /// in place of the logged one.
@@ -178,14 +150,6 @@ struct LogEvaluationOptions {
   /// Not given: there is no off-policy estimate.
   std::optional<OffPolicyOptions> off_policy = OffPolicyOptions{};
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, LogEvaluationOptions& o) {
-  v("seed", o.seed, "of random candidates, where the search needs them");
-  v("kept_rows", o.kept_rows, "how many of the last rows to return one by one");
-  v("off_policy", o.off_policy, "how off-policy evaluation is done; none: it is not");
-}
 
 /// A model held against a log it was not learnt from, without acting: off-policy.
 struct LogEvaluation {

@@ -17,14 +17,6 @@ struct ExecutionOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ExecutionOptions& o) {
-  v("threads", o.threads, "at most; 0: as many as the machine has. Results are the same");
-  v("kept_memory", o.kept_memory,
-    "share of the machine's memory in which policy iteration may keep states from sweep to sweep");
-}
-
 /// How many threads may be used by what is called from this one: as many as the machine has, or
 /// fewer where a ThreadLimit or a parallel_for around it says so. ≥ 1.
 int available_threads();

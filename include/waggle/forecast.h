@@ -21,17 +21,6 @@ struct ForecastOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ForecastOptions& o) {
-  v("horizon", o.horizon, "steps ahead to forecast");
-  v("closed_loop", o.closed_loop,
-    "steps to run freely from where training ends, fed on its own predictions; 0: not at all");
-  v("test_fraction", o.test_fraction,
-    "the last part of the series, kept to test on; 0 trains on all of it");
-  v("model", o.model, "how it is fitted");
-}
-
 /// One way to forecast, and how it fared.
 struct ForecastModel {
   std::string name;

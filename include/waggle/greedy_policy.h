@@ -32,11 +32,17 @@ void describe_exploration(Visitor& v, AnyExploration& o) {
   v("noise", o.noise, "standard deviation of what is added to an action");
 }
 
+/// And those that may hold what is random.
+template <typename Visitor, typename AnyExploration>
+void describe_held_exploration(Visitor& v, AnyExploration& o) {
+  describe_exploration(v, o);
+  v("held", o.held, "hold a random action for a random time");
+}
+
 /// Names every field with a line of help, as describe.h says.
 template <typename Visitor>
 void describe(Visitor& v, Exploration& o) {
-  describe_exploration(v, o);
-  v("held", o.held, "hold a random action for a random time");
+  describe_held_exploration(v, o);
 }
 
 class ActionSearch;

@@ -52,7 +52,6 @@ void describe(Visitor& v, GuardOptions& o) {
     "steps of the same value after which it is stuck, if they are twice as many as ever before");
   v("novelty_limit", o.novelty_limit, "above which the fallback acts");
   v("calm_steps", o.calm_steps, "below it in a row before the controller acts again");
-  v("watch", o.watch, "how errors are watched");
 }
 
 /// What can be wrong with a number that is read.

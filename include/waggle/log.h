@@ -80,11 +80,15 @@ struct LogOptions {
   std::vector<double> lower = {};
   std::vector<double> upper = {};
 
-  Eigen::Index minimum_rows = 1;  ///< fewer are refused
-  /// Refuse a reward that is the same in all rows (unless episodes terminate): nothing can be
-  /// learnt from it. Not for logs that are only to be compared with.
-  bool reward_must_vary = true;
-  Eigen::Index chunk_rows = 4096;  ///< rows read at a time, fewer if they are very wide
+  /// What the program that reads it asks of a log, whatever its columns mean.
+  struct Needs {
+    Eigen::Index minimum_rows = 1;  ///< fewer are refused
+    /// Refuse a reward that is the same in all rows (unless episodes terminate): nothing can be
+    /// learnt from it. Not for logs that are only to be compared with.
+    bool reward_must_vary = true;
+    Eigen::Index chunk_rows = 4096;  ///< rows read at a time, fewer if they are very wide
+  };
+  Needs needs = {};
 
   /// Throws Error, naming the option: names that are empty or used twice, bounds that do not fit.
   void validate() const;
@@ -139,9 +143,6 @@ void describe(Visitor& v, LogOptions& o) {
   v("lower", o.lower,
     "bounds of continuous actions, one for all or one for each; not given: those of the log");
   v("upper", o.upper, "the upper bounds, likewise");
-  v("minimum_rows", o.minimum_rows, "fewer are refused");
-  v("reward_must_vary", o.reward_must_vary, "refuse a reward that never changes");
-  v("chunk_rows", o.chunk_rows, "rows read at a time");
 }
 
 /// A column of a log that is in memory already: numbers, which are not copied and must outlive the

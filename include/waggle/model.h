@@ -82,8 +82,7 @@ struct CollectExploration {
 /// Names every field with a line of help, as describe.h says.
 template <typename Visitor>
 void describe(Visitor& v, CollectExploration& o) {
-  describe_exploration(v, o);
-  v("held", o.held, "hold a random action for a random time");
+  describe_held_exploration(v, o);
 }
 
 /// What exploration moves to: by itself, none.

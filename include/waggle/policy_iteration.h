@@ -29,17 +29,6 @@ struct PolicyIterationOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, PolicyIterationOptions& o) {
-  v("value", o.value, "how the value is fitted");
-  v("sweeps", o.sweeps, "at most");
-  v("reweight", o.reweight, "weight rows by inverse variance, from the second sweep on");
-  v("tolerance", o.tolerance, "done when the weights change by less, relative to their norm");
-  v("rewards", o.rewards, "the unit and zero in which rewards enter the fit");
-  v("execution", o.execution, "threads and memory to work with");
-}
-
 /// One sweep of policy iteration.
 struct PolicyIterationSweep {
   double weight_change = 0.0;  ///< ‖W_new − W‖ / ‖W_new‖

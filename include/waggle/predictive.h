@@ -22,6 +22,9 @@
 /// Three linear solves; docs/predictive.md explains them.
 namespace waggle {
 
+/// Searches for the best action in a fit of the value, at most: few fits need more.
+inline constexpr int kValueSweeps = 8;
+
 /// How predictive states and the value on them are fitted. The network of the memory is drawn by
 /// FitOptions::reservoir.
 struct PredictiveOptions {
@@ -33,26 +36,10 @@ struct PredictiveOptions {
   /// where what is seen is noisy and more of the future is foreseen with them.
   std::optional<Eigen::Index> extra_units = std::nullopt;
   Eigen::Index dimensions = 8;  ///< of the predictions, kept at most
-  double smallest = 1e-3;       ///< variance of one that is kept, relative to the largest
-  /// Of the predictions, relative as those below. Not given: chosen by their cross-validated error.
-  std::optional<double> ridge = std::nullopt;
   Eigen::Index layer = 200;     ///< random features the second layer has; 0: there is none
   Eigen::Index dynamics = 200;  ///< random features the after-state has
-  double dynamics_ridge = 1e-4;
   Eigen::Index features = 600;  ///< random features the value has
-  double length_scale = 0.7;    ///< over which they bend, in deviations of the state
-  Eigen::Index squared = 8;     ///< predictions whose products the value has, at most
-  /// Of the value. Not given: chosen by the cross-validated error of its targets, from a path of
-  /// decades between the next two.
-  std::optional<double> value_ridge = std::nullopt;
-  double smallest_value_ridge = 1e-5;
-  double largest_value_ridge = 10.0;
-  /// ≥ 0, for a log: how little is hoped for where its two halves do not agree on a value. What is
-  /// learnt by acting finds out instead; and where episodes end well, the end is there to be found.
-  double caution = 1.0;
-  int sweeps = 8;                    ///< of a fit of the value, at most
-  int averaged = 4;                  ///< last fits whose values are averaged
-  Eigen::Index value_rows = 40'000;  ///< that the value is fitted to at most, evenly spread
+  int averaged = 4;             ///< last fits whose values are averaged
 
   /// Throws Error where a field is out of its range.
   void validate() const;
@@ -65,22 +52,10 @@ void describe(Visitor& v, PredictiveOptions& o) {
   v("seen", o.seen, "what was seen that many steps further back, too");
   v("extra_units", o.extra_units, "beside those of the network; none: chosen from the data");
   v("dimensions", o.dimensions, "of the predictions, kept at most");
-  v("smallest", o.smallest, "variance of one that is kept, relative to the largest");
-  v("ridge", o.ridge, "of the predictions, relative; none: chosen from the data");
   v("layer", o.layer, "random features of the second layer; 0: there is none");
   v("dynamics", o.dynamics, "random features of the after-state");
-  v("dynamics_ridge", o.dynamics_ridge, "of the after-state, relative");
   v("features", o.features, "random features of the value");
-  v("length_scale", o.length_scale, "over which they bend, in deviations of the state");
-  v("squared", o.squared, "predictions whose products the value has, at most");
-  v("value_ridge", o.value_ridge, "of the value, relative; none: chosen from the data");
-  v("smallest_value_ridge", o.smallest_value_ridge,
-    "where the path of those to choose from begins");
-  v("largest_value_ridge", o.largest_value_ridge, "and where it ends");
-  v("caution", o.caution, "for a log: what is taken off where its halves do not agree on a value");
-  v("sweeps", o.sweeps, "of a fit of the value, at most");
   v("averaged", o.averaged, "last fits whose values are averaged");
-  v("value_rows", o.value_rows, "that the value is fitted to at most, evenly spread");
 }
 
 /// What was predicted, and how well: R² of rows not fitted to.

@@ -92,6 +92,12 @@ class ReservoirSystem {
   void drive(const Eigen::Ref<const Eigen::MatrixXd>& z, Eigen::Ref<Eigen::MatrixXd> states) const;
 };
 
+/// The system as one of a kind, or null if it is of another: for what only that kind has to show.
+template <typename Kind>
+const Kind* as(const ReservoirSystem& system) {
+  return system.kind() == Kind::kKind ? static_cast<const Kind*>(&system) : nullptr;
+}
+
 /// The weights of Definition proc:procedure (Gonon, Grigoryeva and Ortega), with which Theorems 1
 /// and 2 hold. The state carries the last inputs exactly, s_k = (z_{k−1}, …, z_{k−1−T₀}) of size
 /// m = d(T₀+1), and N random features of them, each with its mirror image:

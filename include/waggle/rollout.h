@@ -24,15 +24,6 @@ struct RolloutOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, RolloutOptions& o) {
-  v("steps", o.steps, "rows to record");
-  v("divergence_limit", o.divergence_limit,
-    "stop when an |observation| passes this; where there is none, a cost");
-  v("lowest_reward", o.lowest_reward, "stop when a reward that ends no episode is below this");
-}
-
 struct Rollout {
   Trajectory trajectory;
   bool diverged = false;  ///< stopped early, after the last row; the next run starts an episode

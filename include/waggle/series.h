@@ -39,22 +39,6 @@ struct MackeyGlassOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, MackeyGlassOptions& o) {
-  v("steps", o.steps, "samples wanted");
-  v("time_step", o.time_step, "time between samples");
-  v("feedback", o.feedback, "strength of the delayed feedback");
-  v("decay", o.decay, "rate of decay");
-  v("exponent", o.exponent, "of the feedback's saturation");
-  v("delay", o.delay, "of the feedback, in units of time");
-  v("history", o.history, "centre of the constant before the start");
-  v("history_spread", o.history_spread, "that constant is drawn from the centre ± this");
-  v("discard", o.discard, "samples left out at the beginning");
-  v("substeps", o.substeps, "steps of the integrator between samples");
-  v("seed", o.seed, "draws the start");
-}
-
 /// x at `steps` equidistant times. Fourth-order Runge–Kutta by the method of steps; the delayed
 /// value is interpolated between the integrator's own steps by cubic Hermite polynomials, so the
 /// whole is of fourth order.
@@ -69,14 +53,6 @@ struct Narma10Options {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, Narma10Options& o) {
-  v("steps", o.steps, "samples wanted");
-  v("highest", o.highest, "inputs are drawn from 0 to this, at most 0.5");
-  v("seed", o.seed, "draws the input");
-}
 
 struct Narma10 {
   Eigen::VectorXd input;   ///< u_0 … u_{T−1}
@@ -101,19 +77,6 @@ struct LorenzOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, LorenzOptions& o) {
-  v("steps", o.steps, "samples wanted");
-  v("time_step", o.time_step, "time between samples");
-  v("sigma", o.sigma, "the Prandtl number σ");
-  v("rho", o.rho, "the Rayleigh number ρ");
-  v("beta", o.beta, "the geometric factor β");
-  v("discard", o.discard, "samples left out at the beginning");
-  v("tolerance", o.tolerance, "of a step of the integrator, absolute and relative");
-  v("seed", o.seed, "draws the start");
-}
 
 /// (x, y, z) at `steps` equidistant times, 3 × steps. Runge–Kutta–Fehlberg of order 7(8). Throws
 /// std::runtime_error if the solution leaves all bounds.

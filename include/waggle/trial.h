@@ -16,15 +16,6 @@ struct TrialOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, TrialOptions& o) {
-  v("block", o.block, "steps in which one of the two acts");
-  v("memory", o.memory, "steps after which a turn counts for a third");
-  v("worse", o.worse, "standard errors that the adapted one may earn less");
-  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
-}
-
 /// Finds out by trial which of two controllers earns more. They act in turn, in blocks: of four
 /// blocks, a turn, one is the start's, a place later in every turn, and three are the adapted
 /// one's. In the first turn the start acts alone. A turn's difference is

@@ -53,7 +53,7 @@ const std::vector<std::string>& tunable_settings();
 
 /// One of the settings that were tried.
 struct TuneTrial {
-  /// What differs from those given, as flags of `waggle learn`; "as given".
+  /// What differs from those given, by its names as a configuration has them; "as given".
   std::string settings;
   FitOptions options = {};   ///< to learn with from the whole log
   Estimate difference = {};  ///< over what was logged, as OffPolicyEstimate::difference; 90 %

@@ -85,13 +85,6 @@ struct RewardScale {
   double constant_weight(double discount) const { return offset / (1.0 - discount); }
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, RewardScale& o) {
-  v("offset", o.offset, "taken off a reward before the fit");
-  v("unit", o.unit, "which it is then divided by");
-}
-
 /// The value of the policy that made the trajectory. Both methods read (x_k, r_k, x_{k+1}):
 ///
 ///     bellman_residual   min_W Σ_k ‖Wᵀ(φ_k − γ φ_{k+1}) − r_k‖² + λ‖W‖²      (bee_world_lsq)

@@ -40,32 +40,26 @@ struct Row {
   toml::table options = {};  ///< of the environment
 };
 
-template <typename Visitor>
-void describe(Visitor& v, Row& row) {
-  v("name", row.name, "of the problem, for --problem");
-  v("title", row.title, "of its row in the table");
-  v("environment", row.environment, "one of the built-in environments");
-  v("steps", row.steps, "of experience");
-  v("unit", row.unit, "what the score is reported in units of");
-  v("published", row.published, "score of recurrent PPO, as published");
-  v("published_steps", row.published_steps, "of experience that it took");
-  v("measured", row.measured, "its score as others measured it");
-  v("measured_steps", row.measured_steps, "of experience that it took there");
-  v("measured_seconds", row.measured_seconds, "of a CPU that it took there");
-  v("recorded", row.recorded, "the problem of web/recorded that is the same");
+Row read_row(const toml::table& table) {
+  Row row;
+  row.name = table["name"].value_or(row.name);
+  row.title = table["title"].value_or(row.title);
+  row.environment = table["environment"].value_or(row.environment);
+  row.steps = table["steps"].value_or(row.steps);
+  row.unit = table["unit"].value_or(row.unit);
+  row.published = table["published"].value<double>();
+  row.published_steps = table["published_steps"].value_or(row.published_steps);
+  row.measured = table["measured"].value<double>();
+  row.measured_steps = table["measured_steps"].value_or(row.measured_steps);
+  row.measured_seconds = table["measured_seconds"].value_or(row.measured_seconds);
+  row.recorded = table["recorded"].value_or(row.recorded);
+  if (const toml::table* options = table["options"].as_table()) row.options = *options;
+  return row;
 }
 
 std::vector<Row> read_rows(const ExperimentFile& file) {
   std::vector<Row> rows;
-  for (toml::table table : file.tables("problems")) {
-    Row row;
-    if (const toml::table* options = table["options"].as_table()) row.options = *options;
-    table.erase("options");
-    TomlReader reader(table, "problems");
-    describe(reader, row);
-    reader.finish();
-    rows.push_back(std::move(row));
-  }
+  for (const toml::table& table : file.tables("problems")) rows.push_back(read_row(table));
   return rows;
 }
 

@@ -43,10 +43,9 @@ class PortraitPolicy final : public Policy {
 /// The learnt value along some episodes of the pendulum; empty for any other environment.
 Figure portrait_of(const BuiltIn& problem, const Model& model, std::uint64_t seed) {
   Figure portrait{"portrait", {"angle", "velocity", "value"}, {}};
-  const auto* pendulum = dynamic_cast<const Pendulum*>(problem.environment.get());
-  if (pendulum == nullptr) return portrait;
+  if (problem.name != "pendulum") return portrait;
   GreedyPolicy policy = model.policy();
-  PortraitPolicy watched(policy, *pendulum, portrait);
+  PortraitPolicy watched(policy, static_cast<const Pendulum&>(*problem.environment), portrait);
   Simulation simulation(*problem.environment, seed);
   simulation.run(watched, {.steps = kPortraitSteps});
   return portrait;

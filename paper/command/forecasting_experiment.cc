@@ -22,19 +22,9 @@ constexpr Index kMemorySizes[] = {100, 300};  // units of the memory task
 constexpr double kLyapunov = 0.9056;          // largest exponent of the Lorenz system
 constexpr double kLorenzStep = 0.02;
 
-/// How the memory task's file reads.
-struct MemoryTask {
-  ReservoirOptions reservoir;
-};
-
-template <typename Visitor>
-void describe(Visitor& v, MemoryTask& task) {
-  v("reservoir", task.reservoir, "how the network is drawn");
-}
-
 struct Tasks {
   SupervisedOptions mackey_glass, narma10, lorenz;
-  MemoryTask memory;
+  ReservoirOptions memory;
 };
 
 SupervisedOptions sized(SupervisedOptions options, Index units, std::uint64_t seed) {
@@ -115,8 +105,7 @@ LorenzTrial run_lorenz(const SupervisedOptions& options, std::uint64_t seed) {
   return trial;
 }
 
-MemoryCapacity run_memory(const MemoryTask& task, Index units, std::uint64_t seed) {
-  ReservoirOptions reservoir = task.reservoir;
+MemoryCapacity run_memory(ReservoirOptions reservoir, Index units, std::uint64_t seed) {
   reservoir.units = units;
   reservoir.seed = seed;
   return measure_memory(EchoStateNetwork(reservoir, 1), 0, seed);
@@ -215,14 +204,14 @@ void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& 
       .mackey_glass = file.read("mackey_glass", presets::forecasting()),
       .narma10 = file.read("narma10", presets::forecasting()),
       .lorenz = file.read("lorenz", presets::forecasting()),
-      .memory = file.read("memory", MemoryTask{.reservoir = presets::paper().fit.reservoir})};
+      .memory = file.read("memory", presets::paper().fit.reservoir)};
   ExperimentResult result = start_result(options, "forecasting", "supervised");
   result.paper_column = "reservoirpy";
   result.reference_column = "to reach";
   result.options = {{"mackey_glass", to_json(tasks.mackey_glass)},
                     {"narma10", to_json(tasks.narma10)},
                     {"lorenz", to_json(tasks.lorenz)},
-                    {"memory", to_json(tasks.memory)}};
+                    {"memory", {{"reservoir", to_json(tasks.memory)}}}};
   for (auto& task : result.options) task["reservoir"].erase("units");  // both sizes are run
   result.metrics = metrics(file);
 

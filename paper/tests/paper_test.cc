@@ -1,5 +1,5 @@
 /// The paper's two results, on fewer seeds than `waggle-paper reproduce`: bounds that a wrong
-/// implementation fails. Medians over many seeds are in docs/paper.md.
+/// implementation fails. Medians over many seeds are in docs/research/paper.md.
 #include <algorithm>
 #include <cmath>
 

@@ -158,9 +158,10 @@ nb::dict summary(const Held& held) {
   result["environment"] = to_python(model.environment);
   result["lower"] = to_python(controller.actions.lower);
   result["upper"] = to_python(controller.actions.upper);
-  result["kind"] = controller.predictive() != nullptr ? "predictive states"
-                   : controller.network() != nullptr  ? "echo state network"
-                                                      : "a memory of your own";
+  const std::string_view kind = controller.reservoir->kind();
+  result["kind"] = kind == PredictiveNetwork::kKind  ? "predictive states"
+                   : kind == EchoStateNetwork::kKind ? "echo state network"
+                                                     : "a memory of your own";
   result["units"] = controller.reservoir->units();
   result["features"] = controller.reservoir->features();
   result["seed"] = model.options.reservoir.seed;

@@ -70,12 +70,15 @@ Held* learn_env(const nb::object& adapter, const nb::dict& spec, const std::stri
 }
 
 nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dict& spec,
-                      const nb::dict& given, std::uint64_t seed, const nb::object& progress) {
+                      Index episodes, double discount, Index max_steps, std::uint64_t seed,
+                      const nb::object& progress) {
   const Learnt& model = held.learnt();
-  EpisodeScoreOptions options;
-  options.divergence_limit = std::numeric_limits<double>::infinity();
-  apply_options(given, options);
-  options.seed = seed;
+  const EpisodeScoreOptions options{
+      .episodes = episodes,
+      .seed = seed,
+      .discount = discount,
+      .max_steps = max_steps,
+      .divergence_limit = std::numeric_limits<double>::infinity()};
   Watcher watcher(progress);
   PythonCopies copies(adapter, read_spec(spec), watcher);
   const InputLayout layout = InputLayout::of(copies.spec());
@@ -113,7 +116,8 @@ void bind_learning(nb::module_& m) {
         nb::arg("spec"), nb::arg("preset"), nb::arg("options"), nb::arg("seed"),
         nb::arg("progress").none(), nb::arg("step").none(), nb::arg("units"));
   m.def("evaluate_env", &evaluate_env, nb::arg("model"), nb::arg("adapter"), nb::kw_only(),
-        nb::arg("spec"), nb::arg("options"), nb::arg("seed"), nb::arg("progress").none());
+        nb::arg("spec"), nb::arg("episodes"), nb::arg("discount"), nb::arg("max_steps"),
+        nb::arg("seed"), nb::arg("progress").none());
 }
 
 }  // namespace waggle::python

@@ -63,7 +63,7 @@ Held* learn_log(const nb::object& data, const std::string& name, const nb::dict&
   options.validate();
   LogOptions log_options;
   apply_options(reading, log_options);
-  log_options.minimum_rows = options.value.least_rows();
+  log_options.needs.minimum_rows = options.value.least_rows();
   OpenLog log;
   log.open(data, name, log_options);
   Watcher watcher(progress);

@@ -48,7 +48,7 @@ def slugs(page: Path) -> set[str]:
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]:
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if re.match(r"[a-z]+:", target):
@@ -61,5 +61,6 @@ def test_links_lead_somewhere():
 
 def test_every_page_is_listed():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for page in (ROOT / "docs").glob("*.md"):
-        assert f"docs/{page.name}" in readme, f"README.md does not list {page.name}"
+    for page in (ROOT / "docs").rglob("*.md"):
+        path = page.relative_to(ROOT).as_posix()
+        assert path in readme, f"README.md does not list {path}"

@@ -122,7 +122,7 @@ def test_options_of_structs_that_may_be_absent_are_keyword_arguments_too():
     assert "predictive_frames = 3: inputs before the last" in text
     assert "procedure_one_features = 100: random features" in text
     assert "final_exploration_epsilon = 0.0: chance" in text
-    assert "predictive_value_ridge" in waggle.learn_log.__doc__
+    assert "predictive_dynamics" in waggle.learn_log.__doc__
     assert "procedure_one_delay" in waggle.Reservoir.__doc__
 
     def of(**options):

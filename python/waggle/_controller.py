@@ -158,13 +158,14 @@ class Controller:
         from waggle._envs import adapt
 
         adapter = adapt(env, check_seed(seed))
-        given = {"episodes": episodes, "discount": discount, "max_steps": max_steps}
         with bar(progress) as tell:
             result = _core.evaluate_env(
                 self._model,
                 adapter,
                 spec=adapter.spec(self._sees_reward),
-                options=given,
+                episodes=episodes,
+                discount=discount,
+                max_steps=max_steps,
                 seed=seed,
                 progress=tell,
             )

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include <waggle/controller.h>
-#include <waggle/predictive.h>
 
 #include "core/check.h"
 
@@ -20,10 +19,6 @@ void GreedyOptions::validate(const ActionSpace& space) const {
   require(space.is_bounded() || (candidate_spread && maximiser == Maximiser::sampled),
           "the actions are unbounded: give action bounds, or the sampled maximiser a "
           "candidate_spread to draw from a normal distribution");
-}
-
-const PredictiveNetwork* Controller::predictive() const {
-  return dynamic_cast<const PredictiveNetwork*>(reservoir.get());
 }
 
 Eigen::Index Controller::candidates() const {

@@ -274,7 +274,7 @@ TEST(PredictiveValue, SeveralHistoriesAreAsOneByOne) {
       ActionSearch together(controller), alone(controller);
       RandomNumbers numbers(6);
       const Index units = controller.reservoir->units();
-      const Index n = controller.predictive()->memory().size();
+      const Index n = as<PredictiveNetwork>(*controller.reservoir)->memory().size();
       MatrixXd x = MatrixXd::Zero(units, 3);  // the third begins an episode
       for (Index j = 0; j < 2; ++j) {
         x.col(j).head(n + controller.layout.action_channels()) =

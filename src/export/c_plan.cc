@@ -17,10 +17,10 @@ namespace {
 constexpr Index kMostUnits = 8192;  // the whole of A is looked at, dense
 
 const EchoStateNetwork& network_of(const Controller& controller) {
-  if (const PredictiveNetwork* predictive = controller.predictive()) {
+  if (const PredictiveNetwork* predictive = as<PredictiveNetwork>(*controller.reservoir)) {
     return predictive->memory().network();
   }
-  const EchoStateNetwork* network = controller.network();
+  const EchoStateNetwork* network = as<EchoStateNetwork>(*controller.reservoir);
   require(network != nullptr,
           "reservoir: a system of {} units that is neither an echo state network nor a predictive "
           "network; only these can be exported",
@@ -47,7 +47,7 @@ CPlan::CPlan(const Model& from, const ExportOptions& with, std::string files)
     : model(from),
       greedy(from.controller.greedy),
       limits(from.controller.limits),
-      predictive(from.controller.predictive()),
+      predictive(as<PredictiveNetwork>(*from.controller.reservoir)),
       network(network_of(from.controller)),
       options(with),
       file(std::move(files)),

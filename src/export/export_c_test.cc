@@ -175,7 +175,7 @@ TEST_F(ExportC, DoesWhatTheLibraryDoes) {
       // Something is decided, at least where there is something to decide: a linear value always
       // has its maximum at the same end.
       if (controller.model.controller.actions.choices != 1 &&
-          controller.model.controller.network()->activation() != Activation::identity) {
+          as<EchoStateNetwork>(*controller.model.controller.reservoir)->activation() != Activation::identity) {
         EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
       }
       EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);

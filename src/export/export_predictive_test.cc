@@ -30,7 +30,6 @@ FitOptions small() {
                                          .layer = 20,
                                          .dynamics = 20,
                                          .features = 60,
-                                         .sweeps = 5,
                                          .averaged = 1};
   options.greedy.smoothing = 0.3;
   options.confidence = false;  // some are given other features
@@ -52,7 +51,7 @@ Exported learnt(const char* title, const ControlProblem& problem, FitOptions opt
 }
 
 const PredictiveNetwork& network_of(const Exported& controller) {
-  return *controller.model.controller.predictive();
+  return *as<PredictiveNetwork>(*controller.model.controller.reservoir);
 }
 
 /// The same with its heads changed.

@@ -43,14 +43,12 @@ void AdaptationOptions::validate() const {
   require(epsilon >= 0.0 && epsilon <= 1.0, "epsilon = {}: must be in [0, 1]", epsilon);
   require(trial_steps.value_or(8) >= 8, "trial_steps = {}: must be at least 8",
           trial_steps.value_or(8));
-  require(worse > 0.0 && std::isfinite(worse), "worse = {}: must be positive and finite", worse);
 }
 
 TrialOptions AdaptationOptions::trial(double discount) const {
   validate();
   return {.block = trial_steps.value_or(block_for(discount)),
           .memory = kTrialMemories * memory,
-          .worse = worse,
           .discount = discount};
 }
 

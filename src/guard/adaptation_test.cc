@@ -377,7 +377,6 @@ TEST(Adaptation, RefusesBadOptions) {
   expect_error([&] { with({.noise = -1.0}); }, "noise = -1");
   expect_error([&] { with({.epsilon = 2.0}); }, "epsilon = 2");
   expect_error([&] { with({.trial_steps = 7}); }, "trial_steps = 7");
-  expect_error([&] { with({.worse = 0.0}); }, "worse = 0");
   expect_error([&] { GuardedPolicy(market_model()).adapted(); }, "not told to learn");
   Model unsure = market_model();
   unsure.deviation_factor.resize(0, 0);

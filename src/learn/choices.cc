@@ -28,6 +28,7 @@ constexpr double kUsefulAction = 0.02;                 // of what was not predic
 constexpr double kLeastUsefulAction = 0.005;           // … and of the variance of a number seen
 constexpr double kSurvivalShare = 0.9;
 constexpr double kSurvivalTrace = 0.85;
+constexpr double kCaution = 1.0;  // the whole difference of the halves: less hopes for too much
 
 MemoryChoice draw_memory(const InputLayout& layout, const FitOptions& options, Index extra_units,
                          Index seen) {
@@ -55,7 +56,6 @@ PredictionSums::Unforeseen unpredicted_by(const MemoryChoice& memory, const Pred
 
 /// The share of the reward's variance that a reward model on such a memory explains.
 double reward_explained_by(const MemoryChoice& memory, const PredictiveTask& task) {
-  const PredictiveOptions& options = *task.options.predictive;
   const auto rows = remember_with(memory, task);
   PredictiveHead head;
   head.first = prediction_sums(*rows, task).solve(false);
@@ -67,9 +67,9 @@ double reward_explained_by(const MemoryChoice& memory, const PredictiveTask& tas
   ++draw.stream;
   head.value = draw_value_features(task.layout, head.first.rows(), 0, draw);
   const Transitions transitions =
-      gather(*rows, task.rows, head, task.summary.rows, options.value_rows);
+      gather(*rows, task.rows, head, task.summary.rows, kMostSteps);
   if (transitions.count() == 0) return 0.0;
-  fit_after_state(transitions, task.layout, task.scaling, options.dynamics_ridge, head);
+  fit_after_state(transitions, task.layout, task.scaling, kAfterStateRidge, head);
   return fit_reward_model(*rows, task.rows, transitions, task.actions, head);
 }
 
@@ -84,7 +84,6 @@ PredictionFitOptions prediction_options(const PredictiveTask& task) {
     unit = task.scaling.spread.segment(task.layout.action_offset(), c);
   }
   return {.dimensions = task.options.predictive->dimensions,
-          .smallest = task.options.predictive->smallest,
           .reward_mean = (task.summary.ranges.mean[0] - task.rewards.offset) / task.rewards.unit,
           .reward_deviation = task.summary.ranges.deviation[0] / task.rewards.unit,
           .action_mean = mean,
@@ -157,15 +156,15 @@ bool state_needs_action(const PredictionSums& sums, RememberedExperience& rows,
     return head;
   };
   const PredictiveHead heads[2] = {trial(false), trial(true)};
-  TransitionGatherer without(heads[0], task.summary.rows, options.value_rows);
-  TransitionGatherer with(heads[1], task.summary.rows, options.value_rows);
+  TransitionGatherer without(heads[0], task.summary.rows, kMostSteps);
+  TransitionGatherer with(heads[1], task.summary.rows, kMostSteps);
   rows.for_each(task.rows, [&](const RememberedRows& window) {
     without.add(window);
     with.add(window);
   });
   const Index seen = (task.layout.reward ? 1 : 0) + task.layout.observation_size;
   const auto unpredicted = [&](const PredictiveHead& head, const Transitions& transitions) {
-    return unforeseen(transitions, task.layout, task.scaling, seen, options.dynamics_ridge, head);
+    return unforeseen(transitions, task.layout, task.scaling, seen, kAfterStateRidge, head);
   };
   const double least = unpredicted(heads[0], without.take(task.rows.exchange()));
   return unpredicted(heads[1], with.take(task.rows.exchange())) <
@@ -178,8 +177,8 @@ double choose_trace(const VectorXd& rewards) {
   return largest >= kSurvivalShare * static_cast<double>(rewards.size()) ? kSurvivalTrace : 0.0;
 }
 
-double choose_caution(const FitOptions& options, const ValueSteps& steps, bool acts) {
-  return acts || ends_well(steps, options.value.discount) ? 0.0 : options.predictive->caution;
+double choose_caution(const ValueSteps& steps, double discount, bool acts) {
+  return acts || ends_well(steps, discount) ? 0.0 : kCaution;
 }
 
 }  // namespace waggle

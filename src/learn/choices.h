@@ -17,6 +17,10 @@ namespace waggle {
 
 /// Every fit solves systems of this size, in time that grows with its cube.
 constexpr Eigen::Index kMostRemembered = 5000;
+/// Steps that the plant and the value are fitted to, evenly spread: more take time and tell little.
+constexpr Eigen::Index kMostSteps = 40'000;
+/// Of the after-state, relative: it has few weights for the steps there are, and all are of use.
+constexpr double kAfterStateRidge = 1e-4;
 
 /// What predictive states are fitted to, and in which terms.
 struct PredictiveTask {
@@ -64,6 +68,6 @@ double choose_trace(const Eigen::VectorXd& rewards);
 /// FittedIterationOptions::caution. Who acts on what is found sees its errors and learns from them;
 /// a log does not, so what is not known there is not to be hoped for. Not where to end an episode
 /// is the aim, which is seldom seen.
-double choose_caution(const FitOptions& options, const ValueSteps& steps, bool acts);
+double choose_caution(const ValueSteps& steps, double discount, bool acts);
 
 }  // namespace waggle

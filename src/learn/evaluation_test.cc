@@ -73,7 +73,7 @@ TEST(EvaluateOnLog, DoesNotDependOnTheUnitOfTheReward) {
   const LogEvaluation expected = evaluate_on_log(learnt, log);
 
   // The same experience with rewards that small, and a controller that reads them as they were.
-  const auto& network = *learnt.controller.network();
+  const auto& network = *as<EchoStateNetwork>(*learnt.controller.reservoir);
   MatrixXd input = network.input();
   input.col(0) /= unit;
   learnt.controller.reservoir = std::make_shared<const EchoStateNetwork>(

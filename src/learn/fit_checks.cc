@@ -9,7 +9,6 @@
 #include "core/check.h"
 #include "core/memory.h"
 #include "learn/choices.h"
-#include "value/fitted_iteration.h"
 
 namespace waggle {
 
@@ -57,20 +56,11 @@ void require_size(const InputLayout& layout, const FitOptions& fit) {
   require_room(2.0 * dynamics, dynamics, fmt::format("dynamics = {}", options.dynamics));
 }
 
-/// Where in its range λ was chosen, if it was.
-RidgeEdge ridge_edge(const Model& model) {
-  const FitDiagnostics& fit = model.diagnostics;
-  if (!model.options.predictive) {
-    return model.options.value.solve.choose() ? fit.ridge_edge() : RidgeEdge::none;
-  }
-  const PredictiveOptions& options = *model.options.predictive;
-  const double smallest = options.smallest_value_ridge, largest = options.largest_value_ridge;
-  const bool chosen = !options.value_ridge && fit.samples > kIterationBlock && model.improvement &&
-                      model.improvement->sweeps > 1;
-  if (!chosen || smallest == largest) return RidgeEdge::none;
-  return fit.ridge == smallest  ? RidgeEdge::smallest
-         : fit.ridge == largest ? RidgeEdge::largest
-                                : RidgeEdge::none;
+/// What is said where λ was chosen at an end of its range.
+std::string ridge_edge_text(RidgeEdge edge) {
+  return edge == RidgeEdge::smallest
+             ? "λ was chosen at the lower end of its range: give a smaller smallest_ridge"
+             : "λ was chosen at the upper end of its range: give a larger largest_ridge";
 }
 
 }  // namespace
@@ -78,13 +68,6 @@ RidgeEdge ridge_edge(const Model& model) {
 void require_predictive(const InputLayout& layout, const LearnOptions& options) {
   require_unused(options);
   require_size(layout, options.fit);
-}
-
-std::string ridge_edge_text(RidgeEdge edge, const char* smallest, const char* largest) {
-  return edge == RidgeEdge::smallest
-             ? fmt::format("λ was chosen at the lower end of its range: give a smaller {}",
-                           smallest)
-             : fmt::format("λ was chosen at the upper end of its range: give a larger {}", largest);
 }
 
 void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model& model) {
@@ -95,13 +78,9 @@ void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model
         fmt::format("{} for {}: the ridge decides the rest; use fewer units or more data",
                     counted(fit.samples, "row"), counted(fit.features, "feature")));
   }
-  const RidgeEdge edge = ridge_edge(model);
-  if (edge != RidgeEdge::none) {
-    warnings.push_back(model.options.predictive
-                           ? ridge_edge_text(edge, "predictive.smallest_value_ridge",
-                                             "predictive.largest_value_ridge")
-                           : ridge_edge_text(edge));
-  }
+  const bool on_memory = !model.options.predictive && model.options.value.solve.choose();
+  const RidgeEdge edge = on_memory ? fit.ridge_edge() : RidgeEdge::none;
+  if (edge != RidgeEdge::none) warnings.push_back(ridge_edge_text(edge));
   if (model.singular) {
     warnings.emplace_back("LSTD's system was singular: its minimum-norm solution was taken");
   }

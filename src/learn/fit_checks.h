@@ -19,8 +19,4 @@ constexpr char kIllConditioned[] = "the fit is too ill-conditioned to say how su
 /// the end was asked for.
 void add_fit_warnings(const std::vector<LearnRound>& rounds, bool stopped, Model& model);
 
-/// What is said where λ was chosen at an end of its range, whose options have these names.
-std::string ridge_edge_text(RidgeEdge edge, const char* smallest = "smallest_ridge",
-                            const char* largest = "largest_ridge");
-
 }  // namespace waggle

@@ -11,6 +11,7 @@
 #include <waggle/presets.h>
 
 #include "expect_error.h"
+#include "learn/choices.h"
 #include "plain_learner.h"
 #include "toy.h"
 
@@ -129,16 +130,15 @@ TEST(LearnFromLog, WhatThereIsNoRoomForIsNotTried) {
 }
 
 TEST(LearnFromLog, IsCautiousUnlessEpisodesEndWell) {
-  FitOptions options = small_predictive_fit();
-  Trajectory log = flight_in(1.0, 0.0);
-  const auto weights = [&](double caution) {
-    options.predictive->caution = caution;
-    return learn_from_log(BeeWorld().spec(), log, options).controller.weights;
-  };
-  EXPECT_NE(weights(0.0), weights(1.0));
-  log.append(100.0, VectorXd::Zero(1), VectorXd(0));
-  log.end_episode(EpisodeEnd::terminated);
-  EXPECT_EQ(weights(0.0), weights(1.0));
+  ValueSteps steps;
+  steps.after = MatrixXd::Zero(1, 3);
+  steps.reward = VectorXd::Ones(3);
+  steps.terminated = {false, false, false};
+  EXPECT_EQ(choose_caution(steps, 0.5, false), 1.0);
+  EXPECT_EQ(choose_caution(steps, 0.5, true), 0.0);  // who acts sees its errors
+  steps.reward[2] = 100.0;
+  steps.terminated[2] = true;
+  EXPECT_EQ(choose_caution(steps, 0.5, false), 0.0);
 }
 
 /// The names of what is described.
@@ -206,9 +206,9 @@ TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   options.reservoir.units = 10;
   options.value.discount = 0.5;
   options.predictive =
-      PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .sweeps = 2, .averaged = 3};
+      PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 3};
   const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 300), options);
-  const auto* network = dynamic_cast<const PredictiveNetwork*>(learnt.controller.reservoir.get());
+  const auto* network = as<PredictiveNetwork>(*learnt.controller.reservoir);
   ASSERT_NE(network, nullptr);
   ASSERT_EQ(network->heads().size(), 3u);
   // Each with features of its own.
@@ -361,8 +361,7 @@ TEST(LearnFromLog, ValuesThatNoRewardCanGiveAreSaid) {
 }
 
 TEST(LearnFromLog, ARidgeAtTheEndOfItsRangeIsSaid) {
-  // Of rewards that are noise the largest ridge foretells most, of a flight the smallest of large
-  // ones.
+  // Of rewards that are noise the largest ridge foretells most.
   Trajectory noise(1, 0);
   for (Index k = 0; k < 1200; ++k) {
     Draws draws = Random(3).at(Purpose::user, static_cast<std::uint64_t>(k));
@@ -395,21 +394,6 @@ TEST(LearnFromLog, ARidgeAtTheEndOfItsRangeIsSaid) {
   };
   EXPECT_EQ(said_with(direct_fit(20)), 1);
   EXPECT_EQ(said_with(FitOptions{}), 1);
-  FitOptions predictive = small_predictive_fit();
-  predictive.predictive->largest_value_ridge = 1e-4;
-  EXPECT_TRUE(has(said(predictive, noise),
-                  "upper end of its range: give a larger "
-                  "predictive.largest_value_ridge"));
-  predictive.predictive->value_ridge = 1e-4;
-  EXPECT_FALSE(has(said(predictive, noise), "end of its range"));
-  predictive.predictive->value_ridge.reset();
-  predictive.predictive->smallest_value_ridge = 100.0;
-  predictive.predictive->largest_value_ridge = 1e6;
-  const std::string low = said(predictive, flight_in(1.0, 0.0, 1200));
-  EXPECT_TRUE(has(low, "lower end of its range: give a smaller predictive.smallest_value_ridge"))
-      << low;
-  predictive.predictive->largest_value_ridge = 0.1;
-  expect_error([&] { said(predictive, noise); }, "smallest_value_ridge = 100", "0.1");
 }
 
 TEST(LearnFromLog, AStreamGivesWhatMemoryGives) {

@@ -90,14 +90,14 @@ TEST(Learner, StandardisingIsTheOnlyChange) {
   LearnOptions scaled = plain;
   scaled.fit.standardise = true;
   const Outcome without = fly(3, plain), with = fly(3, scaled);
-  EXPECT_EQ(without.learnt.controller.network()->recurrent(),
-            with.learnt.controller.network()->recurrent());
+  EXPECT_EQ(as<EchoStateNetwork>(*without.learnt.controller.reservoir)->recurrent(),
+            as<EchoStateNetwork>(*with.learnt.controller.reservoir)->recurrent());
   EXPECT_EQ(VectorXd(without.learnt.experience.rewards()),
             VectorXd(with.learnt.experience.rewards()));
   const InputScaling scaling =
       measure_inputs(with.learnt.controller.layout, with.learnt.experience);
-  EXPECT_EQ(without.learnt.controller.network()->with_input_scaling(scaling).input(),
-            with.learnt.controller.network()->input());
+  EXPECT_EQ(as<EchoStateNetwork>(*without.learnt.controller.reservoir)->with_input_scaling(scaling).input(),
+            as<EchoStateNetwork>(*with.learnt.controller.reservoir)->input());
 }
 
 TEST(Learner, ALogTeachesTheSameAsTheRunThatMadeIt) {

@@ -71,8 +71,6 @@ FitOptions predictive_fit(std::uint64_t seed = 0) {
   fit.reservoir.seed = seed;
   fit.predictive->seen = 0;
   fit.predictive->features = 150;
-  fit.predictive->sweeps = 20;
-  fit.predictive->caution = 0.0;
   return fit;
 }
 

@@ -52,14 +52,11 @@ Estimate difference(const LeftOut& one, const LeftOut& other, double level) {
 OffPolicyJudge::OffPolicyJudge(const Controller& features, double discount)
     : reservoir_(features.reservoir),
       discount_(discount),
-      picked_(reservoir_->features()),
-      first_too_(features.predictive() != nullptr),
+      picked_(reservoir_->last_fit()),
+      first_too_(reservoir_->shared_feature() >= 0),
       constant_(reservoir_->constant_feature()),
       stretch_(stretch_of(discount)) {
-  if (first_too_) {  // the reward to expect, and what the last of the fits has
-    picked_ = features.predictive()->heads().back().features();
-    constant_ = 1;
-  }
+  if (first_too_) constant_ = 1;  // after the reward to expect, the first of the last fit
   const Index n = picked_ + (first_too_ ? 1 : 0);
   if (n > kMostFeatures) return;
   const VectorXd none = VectorXd::Zero(n);

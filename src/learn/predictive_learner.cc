@@ -27,6 +27,8 @@ namespace {
 // The inputs' scaling, and with it the memory, is made anew for every fit until there are this many
 // times as many rows as at the first.
 constexpr Index kScaleGrowth = 4;
+constexpr double kLengthScale = 0.7;  // over which the value's features bend, in deviations of s
+constexpr Index kSquared = 8;         // predictions whose products the value has, at most
 
 /// Which random numbers draw the features of a fit, three kinds of them.
 enum class Drawn : std::uint64_t { layer = 0, dynamics = 1, value = 2 };
@@ -106,7 +108,7 @@ void PredictiveLearner::walk(const FitTask& given, const Learnt& learnt,
   draw(head);
 
   // Plant: (s, a) → s' and the reward, from steps (s_k, a_k, r_{k+1}, s_{k+1}).
-  const Transitions transitions = gather(*rows_, task.rows, head, rows, options.value_rows);
+  const Transitions transitions = gather(*rows_, task.rows, head, rows, kMostSteps);
   const double reward_share = fit_plant(task, transitions, head);
   if (judge) {
     // By chance the share may be a little above 0 without a model, or below it with one.
@@ -199,7 +201,7 @@ void PredictiveLearner::remember(PredictiveTask& task) {
 }
 
 /// Two layers: predictions linear in the memory, then others that also see random features of these
-/// (docs/predictive.md says why).
+/// (docs/research/predictive.md says why).
 PredictiveHead PredictiveLearner::fit_state(const PredictiveTask& task, bool judge) {
   const PredictiveOptions& options = *options_.predictive;
   const std::uint64_t seed = options_.reservoir.seed;
@@ -246,19 +248,15 @@ void PredictiveLearner::draw(PredictiveHead& head) const {
                                     .stream = stream_of(found_.made(), Drawn::dynamics)});
   head.value = draw_value_features(layout_, q, carried,
                                    {.count = options.features,
-                                    .scale = options.length_scale,
+                                    .scale = kLengthScale,
                                     .seed = seed,
                                     .stream = stream_of(found_.made(), Drawn::value)});
-  head.squared = std::min(options.squared, q - rows_->memory().seen_size());
+  head.squared = std::min(kSquared, q - rows_->memory().seen_size());
 }
 
 void PredictiveLearner::choose_ridges(PredictionSums& sums, int layer) {
   std::optional<PredictionRidges>& ridges = ridges_[layer];
-  if (options_.predictive->ridge) {
-    ridges.emplace().fill(*options_.predictive->ridge);
-  } else if (chooses_) {
-    ridges = sums.best_ridges(ridges);
-  }
+  if (chooses_) ridges = sums.best_ridges(ridges);
   sums.set_ridges(*ridges);
 }
 
@@ -268,8 +266,7 @@ double PredictiveLearner::fit_plant(const PredictiveTask& task, const Transition
                                     PredictiveHead& head) {
   require(transitions.count() > 0,
           "no row is followed by another of its episode: there is nothing to learn from");
-  const PredictiveOptions& options = *options_.predictive;
-  fit_after_state(transitions, layout_, task.scaling, options.dynamics_ridge, head);
+  fit_after_state(transitions, layout_, task.scaling, kAfterStateRidge, head);
   if (options_.limits.any()) carry_action(layout_, task.scaling, head);
   return fit_reward_model(*rows_, task.rows, transitions, task.actions, head);
 }

@@ -77,7 +77,7 @@ TEST(PredictiveLearner, KeepsWhatOnlyAnActionBringsOut) {
   // The first row of an episode has no reward; whoever does not know the way earns nothing.
   EXPECT_GT(run.run(policy, {.steps = 2000}).trajectory.rewards().mean(), 0.7);
   // The value is linear in the reward, the last number of u.
-  for (const PredictiveHead& head : learnt.controller.predictive()->heads()) {
+  for (const PredictiveHead& head : as<PredictiveNetwork>(*learnt.controller.reservoir)->heads()) {
     ASSERT_EQ(head.after(), head.size() + 1);
     EXPECT_EQ(head.value.directions.rightCols(1).norm(), 0.0);
   }
@@ -113,7 +113,7 @@ TEST(PredictiveLearner, FewRoundsAreFittedAgainUntilThereAreEnoughToAverage) {
       return true;
     };
     const Learnt learnt = learn(simulation, random, options, with);
-    const std::vector<PredictiveHead>& heads = learnt.controller.predictive()->heads();
+    const std::vector<PredictiveHead>& heads = as<PredictiveNetwork>(*learnt.controller.reservoir)->heads();
     ASSERT_EQ(std::ssize(heads), averaged);
     if (averaged > 1) EXPECT_NE(heads[0].value.directions, heads[1].value.directions);
     // The last of them is the one that is judged.
@@ -208,7 +208,7 @@ TEST(PredictiveLearner, HasMoreUnitsWhereNoiseAsksForThem) {
     return learn_from_log(problem.environment->spec(), log, options);
   };
   const auto units_of = [](const Learnt& learnt) {
-    return learnt.controller.predictive()->memory().network().units();
+    return as<PredictiveNetwork>(*learnt.controller.reservoir)->memory().network().units();
   };
   PendulumOptions noisy;
   noisy.sensor.noise = 0.1;

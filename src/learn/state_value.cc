@@ -67,16 +67,11 @@ FittedIteration fit_value_on_states(const PredictiveTask& task, const Predictive
   }
   const FitOptions& fit = task.options;
   if (fit.limits.any()) limit_next(transitions, fit.limits, task.actions, steps);
-  const PredictiveOptions& options = *fit.predictive;
   const FittedIterationOptions iteration{.discount = fit.value.discount,
-                                         .ridge = options.value_ridge,
-                                         .smallest_ridge = options.smallest_value_ridge,
-                                         .largest_ridge = options.largest_value_ridge,
                                          .last = start.last,
                                          .trace = choose_trace(steps.reward),
-                                         .caution = choose_caution(fit, steps, start.acts),
+                                         .caution = choose_caution(steps, fit.value.discount, start.acts),
                                          .bounds = possible_values(steps, fit.value.discount),
-                                         .sweeps = options.sweeps,
                                          .confidence = start.judge && fit.confidence};
   return iterate_value(steps, head, task.actions, std::move(start.values), iteration, progress);
 }

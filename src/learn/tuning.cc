@@ -49,7 +49,7 @@ Estimate difference(const std::array<LeftOut, 2>& one, const std::array<LeftOut,
 /// A change of the settings that were given.
 struct Setting {
   const char* name;   // by which it can be fixed
-  const char* flags;  // of `waggle learn`
+  const char* given;  // by its name, as a configuration has it
   bool (*applies)(const FitOptions&, const ActionSpace&);
   void (*set)(FitOptions&);
 };
@@ -59,39 +59,39 @@ bool draws(const FitOptions& o) { return !o.reservoir.procedure_one; }
 /// What is tried, in this order. A shorter memory and a smoother maximum are what the paper's two
 /// problems gain most by.
 constexpr Setting kSettings[] = {
-    {"operator_norm", "--operator-norm 0.5",
+    {"operator_norm", "reservoir.operator_norm = 0.5",
      [](const FitOptions& o, const ActionSpace&) {
        return draws(o) && !o.reservoir.spectral_radius && o.reservoir.operator_norm != 0.5;
      },
      [](FitOptions& o) { o.reservoir.operator_norm = 0.5; }},
-    {"smoothing", "--smoothing 1",
+    {"smoothing", "greedy.smoothing = 1",
      [](const FitOptions& o, const ActionSpace& space) {
        return !o.predictive && !space.is_discrete() && space.size() == 1 &&
               o.greedy.maximiser == Maximiser::exact && o.greedy.smoothing != 1.0;
      },
      [](FitOptions& o) { o.greedy.smoothing = 1.0; }},
-    {"slowest_leak", "--slowest-leak 0.1",
+    {"slowest_leak", "reservoir.slowest_leak = 0.1",
      [](const FitOptions& o, const ActionSpace&) {
        return draws(o) && o.reservoir.leak == 1.0 && o.reservoir.slowest_leak != 0.1;
      },
      [](FitOptions& o) { o.reservoir.slowest_leak = 0.1; }},
-    {"slowest_leak", "--slowest-leak 1",
+    {"slowest_leak", "reservoir.slowest_leak = 1",
      [](const FitOptions& o, const ActionSpace&) {
        return draws(o) && o.reservoir.leak == 1.0 && o.reservoir.slowest_leak != 1.0;
      },
      [](FitOptions& o) { o.reservoir.slowest_leak = 1.0; }},
-    {"bias_scaling", "--bias-scaling 1",
+    {"bias_scaling", "reservoir.bias_scaling = 1",
      [](const FitOptions& o, const ActionSpace&) {
        return draws(o) && o.reservoir.bias_scaling != 1.0;
      },
      [](FitOptions& o) { o.reservoir.bias_scaling = 1.0; }},
-    {"ridge", "--ridge 0.01 --ridge-scale relative",
+    {"ridge", "value.ridge = 0.01, value.ridge_scale = relative",
      [](const FitOptions& o, const ActionSpace&) { return !o.predictive; },
      [](FitOptions& o) {
        o.value.solve.ridge = 1e-2;
        o.value.solve.scale = RidgeScale::relative;
      }},
-    {"units", "--units 600",
+    {"units", "reservoir.units = 600",
      [](const FitOptions& o, const ActionSpace&) { return draws(o) && o.reservoir.units < 600; },
      [](FitOptions& o) { o.reservoir.units = 600; }},
 };
@@ -275,8 +275,8 @@ class Tuner {
       FitOptions options = best.options;
       setting.set(options);
       const bool first = best.settings == result_.trials.front().settings;
-      const std::string flags = first ? setting.flags : best.settings + " " + setting.flags;
-      if (!try_settings(flags, options)) return;
+      const std::string changed = first ? setting.given : best.settings + ", " + setting.given;
+      if (!try_settings(changed, options)) return;
     }
   }
 
@@ -289,7 +289,7 @@ class Tuner {
     other.value.washout = given.value.washout;
     other.limits = given.limits;
     other.action_limit = given.action_limit;
-    return try_settings(given.predictive ? "--preset direct" : "--preset predictive", other);
+    return try_settings(given.predictive ? "preset = direct" : "preset = predictive", other);
   }
 
   void take_best() {

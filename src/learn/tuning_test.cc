@@ -63,7 +63,7 @@ TEST(Tuning, TakesWhatIsBetterByMoreThanItsError) {
   EXPECT_EQ(tuned.trials[0].settings, "as given");
   EXPECT_EQ(tuned.trials[0].gain.value, 0.0);
   EXPECT_EQ(tuned.trials[0].gain.standard_error, 0.0);
-  EXPECT_EQ(tuned.trials[1].settings, "--operator-norm 0.5");
+  EXPECT_EQ(tuned.trials[1].settings, "reservoir.operator_norm = 0.5");
   EXPECT_EQ(tuned.trials[1].options.reservoir.operator_norm, 0.5);
   EXPECT_GT(tuned.trials[1].gain.standard_error, 0.0);
   EXPECT_GT(tuned.trials[1].support, 0.5);
@@ -120,7 +120,7 @@ TEST(Tuning, TheOtherKindOfValueIsTriedUnlessItIsFixed) {
   EXPECT_EQ(tuned.trials[0].failed, "");
   if (tuned.trials[0].support >= 0.5) {
     ASSERT_EQ(tuned.trials.size(), 2u);
-    EXPECT_EQ(tuned.trials[1].settings, "--preset direct");
+    EXPECT_EQ(tuned.trials[1].settings, "preset = direct");
     EXPECT_FALSE(tuned.trials[1].options.predictive);
   }
 }

@@ -158,8 +158,8 @@ TEST_P(RewardOfTheOwnRow, ComesToWhereATrajectoryHasIt) {
   const Trajectory t = simulate(problem, *problem.initial, 2000);
   LogOptions options = LogOptions::of(spec);
   options.reward_next = true;
-  options.reward_must_vary = false;
-  options.chunk_rows = 7;
+  options.needs.reward_must_vary = false;
+  options.needs.chunk_rows = 7;
   const LoadedLog read = read_log(folder_.write("own.csv", own_rows(spec, t)), options);
   const Trajectory& found = read.trajectory;
   ASSERT_EQ(found.steps(), t.steps());
@@ -178,7 +178,7 @@ TEST_P(RewardOfTheOwnRow, IsSeenWhereItCanBeAndNowhereElse) {
   const ControlProblem problem = make_problem(GetParam());
   const EnvironmentSpec spec = problem.environment->spec();
   LogOptions options = LogOptions::of(spec);
-  options.reward_must_vary = false;
+  options.needs.reward_must_vary = false;
   const auto says = [&](const std::string& path, bool shifted) {
     options.reward_next = shifted;
     return has_note(Log(path, options), "--reward-next");
@@ -237,7 +237,7 @@ TEST_F(LogLayout, WhatIsBegunAnewInTheMiddleIsReadAsAtFirst) {
   // With rewards that are moved, a row may be owed where reading was left off.
   const std::string path =
       csv("x,reward,action,terminated\n1,1,0.5,0\n2,2,1.5,1\n3,3,2.5,0\n4,4,1,1\n5,5,0,0\n");
-  const LogOptions options{.reward_next = true, .chunk_rows = 1};
+  const LogOptions options{.reward_next = true, .needs = {.chunk_rows = 1}};
   const Trajectory all = read_log(path, options).trajectory;
   EXPECT_EQ(all.steps(), 7);
   Log log(path, options);

@@ -111,7 +111,7 @@ TEST_F(LogLabels, WhatIsMissingIsHeldAndSaid) {
       "x,y,reward,action,episode\n1,5,0,0.5,a\n,5.5,1,1,a\nNA,6,2,0.5,a\n4,6,3,1,a\n"
       "nan,7,4,0.5,b\nnull,8,5,1,b\n";
   const LoadedLog log =
-      read_log(csv(text), {.missing = LogOptions::Missing::hold, .chunk_rows = 2});
+      read_log(csv(text), {.missing = LogOptions::Missing::hold, .needs = {.chunk_rows = 2}});
   EXPECT_EQ(log.spec.observation_names, (Names{"x", "x=missing", "y"}));
   Eigen::MatrixXd seen(3, 6);
   seen << 1, 1, 1, 4, 2.5, 2.5,  // at the first row of an episode the mean

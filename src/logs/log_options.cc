@@ -55,8 +55,8 @@ void LogOptions::validate() const {
     require(least < greatest, "action bound {}: [{}, {}] must have its lower end below its upper",
             i, least, greatest);
   }
-  require(minimum_rows >= 0, "minimum_rows = {}: must not be negative", minimum_rows);
-  require(chunk_rows >= 1, "chunk_rows = {}: must be at least 1", chunk_rows);
+  require(needs.minimum_rows >= 0, "minimum_rows = {}: must not be negative", needs.minimum_rows);
+  require(needs.chunk_rows >= 1, "chunk_rows = {}: must be at least 1", needs.chunk_rows);
 }
 
 LogOptions LogOptions::of(const EnvironmentSpec& spec, const std::vector<std::string>& labels) {
@@ -89,8 +89,8 @@ LogOptions LogOptions::of(const Model& model) {
     options.lower.assign(1, -infinity);
     options.upper.assign(1, infinity);
   }
-  options.reward_must_vary = false;
-  options.minimum_rows = model.options.value.least_rows();
+  options.needs.reward_must_vary = false;
+  options.needs.minimum_rows = model.options.value.least_rows();
   return options;
 }
 

@@ -132,7 +132,7 @@ TEST_F(LogFile, EpisodesEndByFlagsByNumberAndByFile) {
           "1,0,a,False,0\n2,1,a,True,1\n3,0,a,0,0\n4,1,b,0,1\n5,1,b,0,0\n",
           "a.csv");
   csv("truncated,action,reward\ntrue,1,6\nfalse,1,7\n", "b.csv");
-  Log log({a, folder_.path("b.*")}, LogOptions{.chunk_rows = 2});
+  Log log({a, folder_.path("b.*")}, LogOptions{.needs = {.chunk_rows = 2}});
   EXPECT_EQ(log.files().size(), 2u);
   EXPECT_EQ(log.rows(), 7);
   EXPECT_EQ(log.episodes(), 6);
@@ -287,9 +287,9 @@ TEST_F(LogFile, BadInputIsNamed) {
   expect_refused(good, {.observations = Names{"y"}}, "no column 'y'", "'action' and 'x'");
   expect_refused("reward,action\n", {}, "log.csv", "empty");
   expect_refused("", {}, "log.csv", "empty");
-  expect_refused(good, {.minimum_rows = 100}, "2 rows", "at least 100");
+  expect_refused(good, {.needs = {.minimum_rows = 100}}, "2 rows", "at least 100");
   expect_refused("reward,action\n1,0\n1,1\n", {}, "'reward' is 1 in every row");
-  EXPECT_EQ(Log(csv("reward,action\n1,0\n1,1\n"), {.reward_must_vary = false}).rows(), 2);
+  EXPECT_EQ(Log(csv("reward,action\n1,0\n1,1\n"), {.needs = {.reward_must_vary = false}}).rows(), 2);
   EXPECT_EQ(Log(csv("reward,action,terminated\n1,0,0\n1,1,0\n1,1,1\n")).rows(), 3);
   expect_refused("reward,action\n1,0.5\n2,0.5\n", {}, "'action' is 0.5 in every row");
   expect_refused("reward,action\n1,up\n2,up\n", {}, "'action' is 'up' in every row");
@@ -420,8 +420,8 @@ TEST_F(LogFile, BadOptionsAreNamed) {
   refuse({.action_kind = Kind::discrete, .lower = {0}}, "discrete");
   refuse({.lower = {1}, .upper = {1}}, "[1, 1]");
   refuse({.lower = {std::nan("")}}, "nan");
-  refuse({.minimum_rows = -1}, "minimum_rows = -1");
-  refuse({.chunk_rows = 0}, "chunk_rows = 0");
+  refuse({.needs = {.minimum_rows = -1}}, "minimum_rows = -1");
+  refuse({.needs = {.chunk_rows = 0}}, "chunk_rows = 0");
   const std::string path = csv("reward,action,b\n1,0.5,1\n2,0.7,2\n");
   expect_error([&] { Log(path, {.lower = {0, 1}}); }, "lower", "2", "1 actions");
   expect_error(

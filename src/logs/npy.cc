@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // at a time, whatever a file claims
 constexpr std::size_t kHeaderLimit = 4096;                // numpy's own are about a hundred bytes
-constexpr std::uint64_t kMostRows = 1ull << 40;  // with 2²⁰ columns of 8 bytes: no overflow
+constexpr std::uint64_t kMostArrayRows = 1ull << 40;  // with 2²⁰ columns of 8 bytes: no overflow
 
 using Decode = double (*)(const char*);
 
@@ -127,7 +127,7 @@ void read_shape(Array& array, std::string_view header) {
     if (shape.empty()) break;
     std::uint64_t size = 0;
     const auto [end, code] = std::from_chars(shape.data(), shape.data() + shape.size(), size);
-    require(code == std::errc() && size <= kMostRows, "{}: the header's shape is malformed at {}",
+    require(code == std::errc() && size <= kMostArrayRows, "{}: the header's shape is malformed at {}",
             array.name, shown(shape));
     shape.remove_prefix(static_cast<std::size_t>(end - shape.data()));
     if (dimensions < 2) sizes[dimensions] = size;

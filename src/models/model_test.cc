@@ -69,12 +69,6 @@ TEST(Model, KeepsEverythingItKnows) {
   const Model market_loaded = parse_model(serialise(market_model), "model");
   EXPECT_EQ(market_loaded.collected->final_exploration->epsilon, 0.25);
   EXPECT_FALSE(market_loaded.has_confidence());
-  Safetensors older = parse_safetensors(serialise(market_model), "model");
-  std::string& options = older.metadata["options"];
-  const std::string final_noise = R"("noise":0.0})";
-  options.replace(options.find(final_noise, options.find("final_exploration")), final_noise.size(),
-                  R"("noise":0.0,"held":true})");
-  EXPECT_EQ(parse_model(serialise(older), "model").collected->final_exploration->epsilon, 0.25);
   EXPECT_EQ(market_loaded.environment.actions.lower[0], -std::numeric_limits<double>::infinity());
   EXPECT_GT(market_loaded.controller.actions.lower[0], -10.0);
   EXPECT_EQ(parse_model(serialise(countdown().model), "m").environment.choice_names[1],

@@ -63,7 +63,7 @@ TEST(PredictiveModel, LoadsBitExact) {
     EXPECT_EQ(loaded.state, test.model.state);
     EXPECT_EQ(loaded.controller.weights, test.model.controller.weights);
     EXPECT_EQ(to_json(loaded.options), to_json(test.model.options));
-    ASSERT_NE(loaded.controller.predictive(), nullptr);
+    ASSERT_NE(as<PredictiveNetwork>(*loaded.controller.reservoir), nullptr);
     const PredictiveNetwork& before = predictive_of(test.model);
     const PredictiveNetwork& after = predictive_of(loaded);
     EXPECT_EQ(after.memory().frames(), before.memory().frames());

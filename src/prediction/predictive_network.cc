@@ -24,22 +24,6 @@ void PredictiveOptions::validate() const {
   }
   require(dimensions >= 1 && dimensions <= 1000, "dimensions = {}: must be in [1, 1000]",
           dimensions);
-  require(smallest >= 0.0 && smallest < 1.0, "smallest = {}: must be in [0, 1)", smallest);
-  const auto require_ridge = [](const char* name, double value) {
-    require(value > 0.0 && std::isfinite(value), "{} = {}: must be positive and finite", name,
-            value);
-  };
-  if (ridge) require_ridge("ridge", *ridge);
-  require_ridge("dynamics_ridge", dynamics_ridge);
-  if (value_ridge) require_ridge("value_ridge", *value_ridge);
-  require_ridge("smallest_value_ridge", smallest_value_ridge);
-  require_ridge("largest_value_ridge", largest_value_ridge);
-  require(smallest_value_ridge >= 1e-16 && largest_value_ridge <= 1e16 &&
-              smallest_value_ridge <= largest_value_ridge,
-          "smallest_value_ridge = {} and largest_value_ridge = {}: must be in this order, and in "
-          "[1e-16, 1e16]",
-          smallest_value_ridge, largest_value_ridge);
-  require_ridge("length_scale", length_scale);
   const auto require_count = [](const char* name, Index value, Index least) {
     require(value >= least && value <= 100'000, "{} = {}: must be in [{}, 100000]", name, value,
             least);
@@ -47,11 +31,7 @@ void PredictiveOptions::validate() const {
   require_count("layer", layer, 0);
   require_count("dynamics", dynamics, 1);
   require_count("features", features, 1);
-  require(squared >= 0 && squared <= 100, "squared = {}: must be in [0, 100]", squared);
-  require(caution >= 0.0 && caution <= 100.0, "caution = {}: must be in [0, 100]", caution);
-  require(sweeps >= 1 && sweeps <= 100'000, "sweeps = {}: must be in [1, 100000]", sweeps);
   require(averaged >= 1 && averaged <= 100, "averaged = {}: must be in [1, 100]", averaged);
-  require(value_rows >= 1, "value_rows = {}: must be at least 1", value_rows);
 }
 
 bool PredictionQuality::any() const {

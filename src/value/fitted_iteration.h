@@ -64,10 +64,10 @@ struct FittedIterationOptions {
   /// ≥ 0. Where nothing else can be tried, what is not known is not to be hoped for: V' is the mean
   /// of what two fits, each to half of the rows, make of it, less this times their difference.
   double caution = 0.0;
-  ValueRange bounds = {};   ///< that values are clipped to
-  int sweeps = 8;           ///< searches for the best action, at most
-  double tolerance = 1e-3;  ///< done when values change by less, relative to their size
-  bool confidence = false;  ///< find out how sure the weights are
+  ValueRange bounds = {};     ///< that values are clipped to
+  int sweeps = kValueSweeps;  ///< searches for the best action, at most
+  double tolerance = 1e-3;    ///< done when values change by less, relative to their size
+  bool confidence = false;    ///< find out how sure the weights are
 };
 
 struct FittedIteration {

@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const waggle::LogOptions all{.reward_next = true,
                                .missing = waggle::LogOptions::Missing::hold,
                                .time = "t",
-                               .chunk_rows = 3};
-  for (const waggle::LogOptions& options : {waggle::LogOptions{.chunk_rows = 3}, all}) {
+                               .needs = {.chunk_rows = 3}};
+  for (const waggle::LogOptions& options : {waggle::LogOptions{.needs = {.chunk_rows = 3}}, all}) {
     try {
       waggle::Log log(link, options);
       log.for_each_chunk([](const waggle::Trajectory&) {});

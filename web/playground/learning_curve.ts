@@ -7,7 +7,7 @@ import type {SwingLearnt, SwingMark, SwingSystem} from './core';
 
 /** From the worst to the best of an episode, about. */
 export const SCORES: Record<SwingSystem, [number, number]> = {pendulum: [-1800, 0], 'cart-pole': [0, 520]};
-/** Recurrent PPO on the same problems: steps and scores of others, as docs/control.md quotes them. */
+/** Recurrent PPO on the same problems: steps and scores of others, as docs/research/control.md quotes them. */
 const QUOTED: Record<SwingSystem, readonly {steps: number; score: number}[]> = {
   pendulum: [{steps: 74_000, score: -190}, {steps: 100_000, score: -218}],
   'cart-pole': [{steps: 100_000, score: 500}],

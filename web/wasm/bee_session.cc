@@ -155,7 +155,8 @@ void BeeSession::learn() {
 
 void BeeSession::copy_memory(VectorXd& memory) const {
   if (policy_) {
-    memory = policy_->state().head(learnt_->controller.network()->nonlinear_units());
+    const auto& network = *as<EchoStateNetwork>(*learnt_->controller.reservoir);
+    memory = policy_->state().head(network.nonlinear_units());
   } else {
     memory.resize(0);
   }

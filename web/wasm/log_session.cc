@@ -216,7 +216,7 @@ LogOptions LogSession::reading(const std::vector<Role>& roles, Index minimum_row
   options.actions.clear();
   options.reward = options.episode = options.terminated = options.truncated = "";
   options.observations.emplace();
-  options.minimum_rows = minimum_rows;
+  options.needs.minimum_rows = minimum_rows;
   for (std::size_t i = 0; i < roles.size(); ++i) {
     const std::string& name = columns_[i].name;
     std::string* one = nullptr;

@@ -18,11 +18,6 @@ enum class OnlineTarget {
   next,    ///< TD: the action that was taken next
   greedy,  ///< max_a, as in Algorithm online_algorithm: Q-learning
 };
-template <>
-struct Names<OnlineTarget> {
-  static constexpr NameTable<OnlineTarget, 2> all{
-      {{"next", OnlineTarget::next}, {"greedy", OnlineTarget::greedy}}};
-};
 
 /// As Exploration, but by itself it does explore: whoever learns while acting must see more than
 /// what it thinks best.
@@ -32,12 +27,6 @@ struct OnlineExploration {
 
   operator Exploration() const { return {.epsilon = epsilon, .noise = noise}; }
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, OnlineExploration& o) {
-  describe_exploration(v, o);
-}
 
 struct OnlineOptions {
   ReservoirOptions reservoir;
@@ -52,19 +41,6 @@ struct OnlineOptions {
   /// Throws Error where a field is out of its range for these actions.
   void validate(const ActionSpace& actions) const;
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, OnlineOptions& o) {
-  v("burn_in", o.burn_in, "first steps, by the initial policy, which set the scales");
-  v("washout", o.washout, "steps at each episode's start that are not learnt from");
-  v("standardise", o.standardise, "scale inputs by their mean and spread in the burn-in");
-  v("target", o.target, "learn from the action taken next, or from the best one");
-  v("reservoir", o.reservoir, "how the network is drawn");
-  v("value", o.value, "how the value is learnt");
-  v("greedy", o.greedy, "how the best action is found");
-  v("exploration", o.exploration, "how to explore");
-}
 
 /// Acts while it learns, on any environment, as a policy of its own. For the first `burn_in` steps
 /// the initial policy acts; then the scales and Σ are set, those steps are learnt from in order,

@@ -33,14 +33,6 @@ struct StepSizes {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, StepSizes& o) {
-  v("initial", o.initial, "the first step size; 2 or more cannot be stable");
-  v("delay", o.delay, "steps after which sizes begin to shrink");
-  v("power", o.power, "how fast they shrink; in (0.5, 1] they converge");
-}
-
 enum class OnlineUpdate {
   plain,      ///< Algorithm online_algorithm as it stands. O(n) a step
   whitened,   ///< the same on whitened features. O(n²)
@@ -67,18 +59,6 @@ struct OnlineValueOptions {
   /// Throws Error where a field is out of its range.
   void validate() const;
 };
-
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, OnlineValueOptions& o) {
-  v("update", o.update, "the plain algorithm, the same on whitened features, or recursive LSTD");
-  v("discount", o.discount, "γ in [0, 1), what a reward counts one step later");
-  v("step_sizes", o.step_sizes, "of the plain and the whitened update");
-  v("average", o.average, "report the average of the weights over the steps, but for recursive");
-  v("cutoff", o.cutoff, "whitened: smallest eigenvalue kept, relative to the largest");
-  v("ridge", o.ridge, "recursive: λ in units of the mean squared feature of a step");
-  v("forgetting", o.forgetting, "recursive: what a step counts one step later, in (0, 1]");
-}
 
 /// Learns Wᵀφ from one transition (φ_k, r_k, φ'_k) at a time, in memory that does not grow:
 ///

@@ -34,16 +34,6 @@ struct OptimalFlightOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, OptimalFlightOptions& o) {
-  v("world", o.world, "the Bee World flown in");
-  v("discount", o.discount, "what a reward counts one step later; 1 is the best average");
-  v("steps", o.steps, "of the flight");
-  v("grid", o.grid, "cells round the circle");
-  v("start_time", o.start_time, "time of the first step");
-}
-
 struct OptimalFlight {
   OptimalFlightOptions options;
   Eigen::VectorXd positions;  ///< y_k in [0, 1), k = 0 … steps−1
@@ -124,19 +114,6 @@ struct EulerLagrangeOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, EulerLagrangeOptions& o) {
-  v("world", o.world, "the Bee World flown in");
-  v("discount", o.discount, "what a reward counts one step later");
-  v("barrier", o.barrier, "weight of the barrier that keeps the velocity in its limit");
-  v("sign", o.sign, "the flow as the paper prints it, or with its right-hand side reversed");
-  v("steps", o.steps, "duration of the flight");
-  v("samples_per_step", o.samples_per_step, "how often the flight is recorded");
-  v("tolerance", o.tolerance, "of a step of the integrator, absolute and relative");
-  v("integrator", o.integrator, "explicit, or one that copes with stiffness");
-}
-
 struct EulerLagrangeFlight {
   EulerLagrangeOptions options;
   Eigen::VectorXd positions;   ///< y in [0, 1) at t = j/m, j = 0 … steps·m−1
@@ -152,20 +129,3 @@ struct EulerLagrangeFlight {
 EulerLagrangeFlight euler_lagrange_flight(const EulerLagrangeOptions& options = {});
 
 }  // namespace waggle::reference
-
-namespace waggle {
-
-template <>
-struct Names<reference::EulerLagrangeSign> {
-  using Sign = reference::EulerLagrangeSign;
-  static constexpr NameTable<Sign, 2> all{
-      {{"printed", Sign::printed}, {"corrected", Sign::corrected}}};
-};
-template <>
-struct Names<reference::Integrator> {
-  static constexpr NameTable<reference::Integrator, 2> all{
-      {{"dormand_prince", reference::Integrator::dormand_prince},
-       {"rosenbrock", reference::Integrator::rosenbrock}}};
-};
-
-}  // namespace waggle

@@ -32,13 +32,6 @@ struct SwingUpOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, SwingUpOptions& o) {
-  v("pendulum", o.pendulum, "the pendulum swung up");
-  v("angles", o.angles, "points of the grid round the circle");
-  v("velocities", o.velocities, "points of the grid from the fastest turn back to the fastest on");
-}
 ProgrammedReturn best_swing_up(const SwingUpOptions& options = {});
 
 /// What every state of the pendulum is worth to whoever sees it: V(θ, θ̇) = max Σ γᵏ r_k from there
@@ -64,14 +57,6 @@ struct ClimbOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, ClimbOptions& o) {
-  v("car", o.car, "the car that climbs");
-  v("discount", o.discount, "what a reward counts one step later; 1 is in no hurry");
-  v("positions", o.positions, "points of the grid from the wall to the end");
-  v("velocities", o.velocities, "points of the grid from the fastest back to the fastest on");
-}
 ProgrammedReturn best_climb(const ClimbOptions& options = {});
 
 /// The shortest way up for the acrobot that was found: a beam search over plans. Of all states that
@@ -90,15 +75,6 @@ struct AcrobotPlanOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, AcrobotPlanOptions& o) {
-  v("acrobot", o.acrobot, "the acrobot planned for");
-  v("angles", o.angles, "points of the grid round each circle");
-  v("velocities", o.velocities, "points of the grid of each velocity");
-  v("beam", o.beam, "states kept at each step of a plan");
-  v("episodes", o.episodes, "plans made, each for a start of its own");
-}
 ProgrammedReturn best_acrobot_plan(const AcrobotPlanOptions& options = {});
 
 }  // namespace waggle::reference

@@ -17,13 +17,6 @@ struct HiddenMarkovOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, HiddenMarkovOptions& o) {
-  v("flip", o.flip, "chance that the hidden sign turns over in a step");
-  v("contrast", o.contrast, "how much one observation tells of it, in [0, 1]");
-}
-
 /// A realisation, from the stationary start h_0 = ±1 with equal chances.
 struct HiddenMarkovSeries {
   HiddenMarkovOptions options;

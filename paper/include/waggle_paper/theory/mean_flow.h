@@ -18,14 +18,6 @@ struct MeanFlowOptions {
   void validate() const;
 };
 
-/// Names every field with a line of help, as describe.h says.
-template <typename Visitor>
-void describe(Visitor& v, MeanFlowOptions& o) {
-  v("end_time", o.end_time, "how long the flow is followed");
-  v("points", o.points, "times at which it is reported, after the start");
-  v("tolerance", o.tolerance, "of the integrator, relative and absolute");
-}
-
 struct MeanFlow {
   MeanFlowOptions options;
   Eigen::VectorXd fixed_point;    ///< W*
