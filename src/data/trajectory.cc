@@ -170,8 +170,13 @@ struct ChannelSums {
 
   MatrixXd channels;
   MatrixXd rows = MatrixXd::Zero(kRowsOf, 1);
+  MatrixXd held;  // rows of a leaf that are added at once, a column each
+  Index holds = 0;
 
-  Arrays arrays() { return {&channels, &rows}; }
+  Arrays arrays() {
+    settle();
+    return {&channels, &rows};
+  }
 
   void begin_row(Index size, EpisodeEnd end) {
     if (channels.size() == 0) channels.setZero(size, kColumns);
@@ -191,8 +196,24 @@ struct ChannelSums {
     c[kMean] += off / c[kCount];
     c[kSquares] += off * (value - c[kMean]);
   }
+  /// Adds a row later on, by the exact mean of its leaf.
+  void hold(const VectorXd& values) {
+    if (held.size() == 0) held.resize(values.size(), kShortestLeaf);
+    held.col(holds++) = values;
+  }
+  void settle() {
+    if (holds == 0) return;
+    const auto all = held.leftCols(holds);
+    channels.col(kCount).setConstant(static_cast<double>(holds));
+    channels.col(kMean) = all.rowwise().mean();
+    channels.col(kSquares) = (all.colwise() - channels.col(kMean)).rowwise().squaredNorm();
+    held.resize(0, 0);
+    holds = 0;
+  }
   /// Two sets' means and squares make those of both (Chan, Golub and LeVeque).
-  void merge(const ChannelSums& later) {
+  void merge(ChannelSums later) {
+    settle();
+    later.settle();
     rows.topRows(kOpen) += later.rows.topRows(kOpen);
     rows(kOpen) = later.rows(kOpen);
     for (Index i = 0; i < channels.rows(); ++i) {
@@ -224,7 +245,9 @@ ChannelSums channel_sums(const Experience& rows, Add add) {
   for_each_chunk(rows, [&](const Trajectory& chunk, Index first) {
     for (Index k = 0; k < chunk.steps(); ++k) add(tree.at(first + k), chunk, k);
   });
-  return tree.total(rows.source().exchange());
+  ChannelSums total = tree.total(rows.source().exchange());
+  total.settle();
+  return total;
 }
 
 }  // namespace
@@ -270,7 +293,7 @@ InputScaling measure_inputs(const InputLayout& layout, const Experience& rows) {
         // The action of a terminated row was never taken, and what follows does not see its input.
         if (chunk.end(k) == EpisodeEnd::terminated) return;
         write_input(layout, chunk, k, z);
-        for (Index i = 0; i < z.size(); ++i) to.add(i, z[i]);
+        to.hold(z);
       });
   if (sums.channels.col(ChannelSums::kCount).maxCoeff() == 0.0) {
     return InputScaling::none(layout.size());

@@ -92,7 +92,7 @@ RowsBefore rows_before(const RememberedExperience& rows, const Controller& contr
   if (!known || known->in_episode == 0) return result;
   result.state.head(known->memory.size()) = known->memory;
   result.state.segment(known->memory.size(), known->channels.size()) = known->channels;
-  complete(*controller.predictive(), result.state);
+  complete(*as<PredictiveNetwork>(*controller.reservoir), result.state);
   result.action = known->channels;
   if (controller.actions.is_discrete()) {
     Index choice = 0;
