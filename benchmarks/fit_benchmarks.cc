@@ -6,8 +6,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include <waggle/policy_iteration.h>
-#include <waggle/value.h>
+#include <waggle/fit/policy_iteration.h>
+#include <waggle/fit/value.h>
 
 #include "core/parallel.h"
 #include "linalg/dense.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into a virtual environment with the libraries it works with, and runs
 # the tests there. With `sb3`: those of stable-baselines3 alone, which needs gigabytes of torch; with
-# `bench`: the benchmarks; with `env`: makes the environment of the tests, and no more.
+# `dask`: those of clusters alone; with `bench`: the benchmarks; with `env`: makes the environment of the tests, and no more.
 # Exits with 77, and says why, where Python's package index cannot be reached.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -62,6 +62,10 @@ fi
 export WAGGLE_REPAIRED=$([ -z "$what" ] && echo 1) WAGGLE_SOURCE=$PWD
 if [ -z "$what" ]; then
   exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests python/tests
+fi
+if [ "$what" = dask ]; then
+  exec "$env/bin/python" -m pytest -p no:cacheprovider --durations=5 --rootdir python/tests \
+    python/tests/test_distributed.py
 fi
 if [ "$what" = bench ]; then
   exec "$env/bin/python" python/benchmarks/bench.py

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/fit/value.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
-#include <waggle/value.h>
 
 #include "plain_learner.h"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 /// Expects a waggle::Error whose one-line message has every given part in it.
 template <typename Work, typename... Parts>

@@ -38,9 +38,8 @@ TEST_F(LogCli, SettingsAreChosenByTheLog) {
   const std::string model = path("m.safetensors");
   const std::string learn =
       "learn " + path("own.csv") + " " + learn_ + " --gamma 0.5 --reward-next";
-  const Outcome tuned =
-      run(learn + " --tune 3 --json --ignore spare -o " + model + " --config " +
-          write("given.toml", "reservoir.operator_norm = 0.5\n"));
+  const Outcome tuned = run(learn + " --tune 3 --json --ignore spare -o " + model + " --config " +
+                            write("given.toml", "reservoir.operator_norm = 0.5\n"));
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const json tuning = json::parse(tuned.out)["tuning"];
   ASSERT_EQ(tuning["trials"].size(), 3u);

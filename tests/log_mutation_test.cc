@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
+#include <waggle/base/random.h>
 #include <waggle/log.h>
-#include <waggle/random.h>
 
 #include "damage.h"
 #include "log_files.h"

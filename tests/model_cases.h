@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
-#include <waggle/market_maker.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/model_file.h>
 
 #include "plain_learner.h"

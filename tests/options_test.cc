@@ -20,13 +20,13 @@
 #include <gtest/gtest.h>
 #include <waggle_paper/waggle_paper.h>
 
-#include <waggle/describe.h>
+#include <waggle/base/describe.h>
 #include <waggle/detail/describe_records.h>
 #include <waggle/detail/options_json.h>
 #include <waggle/detail/options_reader.h>
+#include <waggle/env/sensor.h>
 #include <waggle/environments.h>
 #include <waggle/presets.h>
-#include <waggle/sensor.h>
 
 #include "config.h"
 #include "expect_error.h"
@@ -232,8 +232,9 @@ void expect_own_defaults(Member& member, int index) {
 template <typename Member>
 constexpr bool is_for_files = !is_callback<Member>;
 template <typename Member>
-  requires is_struct<Member> && (!requires(Texts& all, Member& member) { describe(all, member); })
-constexpr bool is_for_files<Member> = false;
+requires is_struct<Member> &&(!requires(Texts & all, Member& member) {
+  describe(all, member);
+}) constexpr bool is_for_files<Member> = false;
 
 template <typename T>
 void expect_described(const char* name) {

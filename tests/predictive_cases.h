@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include <waggle/recall.h>
-#include <waggle/tanks.h>
+#include <waggle/env/recall.h>
+#include <waggle/env/tanks.h>
 
 #include "model_cases.h"
 
@@ -17,12 +17,8 @@ inline FitOptions small_predictive(double discount = 0.9) {
   options.reservoir.units = 20;
   options.value.discount = discount;
   options.confidence = false;
-  options.predictive = PredictiveOptions{.frames = 2,
-                                         .seen = 3,
-                                         .layer = 12,
-                                         .dynamics = 15,
-                                         .features = 25,
-                                         .averaged = 2};
+  options.predictive = PredictiveOptions{
+      .frames = 2, .seen = 3, .layer = 12, .dynamics = 15, .features = 25, .averaged = 2};
   return options;
 }
 

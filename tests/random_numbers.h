@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 

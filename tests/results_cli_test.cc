@@ -27,7 +27,6 @@ class ResultsCli : public waggle::ResultsCli {
   }
 };
 
-
 TEST_F(ResultsCli, LearnHoldsTheModelAgainstItsLog) {
   // A name that a shell would take apart.
   const std::string file = log("it's a log & more.csv");

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <httplib.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 namespace waggle::app {
 

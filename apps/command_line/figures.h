@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <waggle/least_squares.h>
+#include <waggle/fit/least_squares.h>
 
 namespace waggle::app {
 

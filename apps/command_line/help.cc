@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/text.h>
 #include <waggle/environments.h>
-#include <waggle/error.h>
 
 #include "option_flags.h"
 

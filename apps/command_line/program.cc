@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <waggle/error.h>
-#include <waggle/execution.h>
+#include <waggle/base/error.h>
+#include <waggle/base/execution.h>
 #include <waggle/version.h>
 
 #include "option_flags.h"

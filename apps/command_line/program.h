@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <waggle/execution.h>
+#include <waggle/base/execution.h>
 
 namespace waggle::app {
 

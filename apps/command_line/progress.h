@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include <waggle/execution.h>
-#include <waggle/progress.h>
+#include <waggle/base/execution.h>
+#include <waggle/base/progress.h>
 
 namespace waggle::app {
 

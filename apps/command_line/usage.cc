@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/text.h>
-#include <waggle/error.h>
 
 #include "option_flags.h"
 

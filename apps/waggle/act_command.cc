@@ -14,9 +14,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <waggle/base/names.h>
 #include <waggle/detail/require.h>
 #include <waggle/model_file.h>
-#include <waggle/names.h>
 
 #include "act_loop.h"
 #include "commands.h"

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <waggle/base/names.h>
 #include <waggle/detail/atomic_file.h>
 #include <waggle/detail/require.h>
 #include <waggle/export.h>
 #include <waggle/model_file.h>
-#include <waggle/names.h>
 
 #include "commands.h"
 #include "option_flags.h"

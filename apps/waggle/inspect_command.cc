@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <waggle/detail/require.h>
-#include <waggle/echo_state.h>
+#include <waggle/fit/echo_state.h>
 #include <waggle/model_file.h>
 
 #include "commands.h"

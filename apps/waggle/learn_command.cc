@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <waggle/base/names.h>
 #include <waggle/detail/atomic_file.h>
 #include <waggle/detail/options_reader.h>
 #include <waggle/detail/require.h>
@@ -20,7 +21,6 @@
 #include <waggle/learner.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
-#include <waggle/names.h>
 #include <waggle/presets.h>
 #include <waggle/tuning.h>
 #include <waggle/version.h>

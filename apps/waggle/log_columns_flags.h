@@ -5,8 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <waggle/base/names.h>
 #include <waggle/log.h>
-#include <waggle/names.h>
 
 #include "log_flags.h"
 

@@ -144,9 +144,8 @@ std::string predictive_text(const Model& model) {
                            : fmt::format("the first {} rows of each episode (washout)", left_out));
   }
   const FitDiagnostics& fit = model.diagnostics;
-  text += table_line("fit",
-                     fmt::format("{} rows, relative ridge {:.1e}{}", fit.samples, fit.ridge,
-                                 model.options.predictive ? ", cross-validated" : ""));
+  text += table_line("fit", fmt::format("{} rows, relative ridge {:.1e}{}", fit.samples, fit.ridge,
+                                        model.options.predictive ? ", cross-validated" : ""));
   return text;
 }
 

@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/spaces.h>
+#include <waggle/base/spaces.h>
 
 namespace waggle {
 

@@ -6,9 +6,9 @@
 #include <Eigen/Core>
 
 #include <waggle/actuator.h>
-#include <waggle/names.h>
+#include <waggle/base/names.h>
+#include <waggle/base/spaces.h>
 #include <waggle/reservoir.h>
-#include <waggle/spaces.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {

@@ -5,8 +5,8 @@
 
 #include <Eigen/Core>
 
-#include <waggle/random.h>
-#include <waggle/spaces.h>
+#include <waggle/base/random.h>
+#include <waggle/base/spaces.h>
 
 namespace waggle {
 

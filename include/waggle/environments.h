@@ -4,16 +4,16 @@
 #include <tuple>
 #include <vector>
 
-#include <waggle/acrobot.h>
-#include <waggle/bee_world.h>
-#include <waggle/cart_pole.h>
-#include <waggle/control_problem.h>
-#include <waggle/market_maker.h>
-#include <waggle/mountain_car.h>
-#include <waggle/pendulum.h>
-#include <waggle/recall.h>
-#include <waggle/tanks.h>
-#include <waggle/tiger.h>
+#include <waggle/env/acrobot.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/cart_pole.h>
+#include <waggle/env/control_problem.h>
+#include <waggle/env/market_maker.h>
+#include <waggle/env/mountain_car.h>
+#include <waggle/env/pendulum.h>
+#include <waggle/env/recall.h>
+#include <waggle/env/tanks.h>
+#include <waggle/env/tiger.h>
 
 /// The environments that are built in, by name. Whoever offers a choice of them (a command, a
 /// binding) loops over one table, in which each is one entry with the type of its options.

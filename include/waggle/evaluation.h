@@ -7,10 +7,10 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/progress.h>
 #include <waggle/environment.h>
 #include <waggle/model.h>
 #include <waggle/policy.h>
-#include <waggle/progress.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {

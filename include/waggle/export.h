@@ -6,9 +6,9 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/names.h>
 #include <waggle/guard.h>
 #include <waggle/model.h>
-#include <waggle/names.h>
 
 namespace waggle {
 

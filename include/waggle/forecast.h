@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <waggle/progress.h>
-#include <waggle/series.h>
+#include <waggle/base/progress.h>
+#include <waggle/env/series.h>
 #include <waggle/supervised.h>
 
 namespace waggle {

@@ -7,11 +7,11 @@
 
 #include <Eigen/Core>
 
-#include <waggle/adaptation.h>
-#include <waggle/error_watch.h>
+#include <waggle/base/names.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/model.h>
-#include <waggle/names.h>
+#include <waggle/work/adaptation.h>
+#include <waggle/work/error_watch.h>
 
 /// A learnt controller at work on a machine: what it reads is kept within what it has learnt from,
 /// how unlike that a situation is is told and may hand over to another policy, and its errors

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <waggle/execution.h>
+#include <waggle/base/execution.h>
+#include <waggle/base/progress.h>
 #include <waggle/model.h>
-#include <waggle/progress.h>
 #include <waggle/rollout.h>
 
 namespace waggle {

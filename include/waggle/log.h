@@ -10,9 +10,9 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/names.h>
+#include <waggle/env/series.h>
 #include <waggle/environment.h>
-#include <waggle/names.h>
-#include <waggle/series.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {

@@ -7,14 +7,14 @@
 #include <Eigen/Core>
 
 #include <waggle/actuator.h>
-#include <waggle/baseline.h>
 #include <waggle/controller.h>
 #include <waggle/environment.h>
+#include <waggle/fit/baseline.h>
+#include <waggle/fit/policy_iteration.h>
+#include <waggle/fit/value.h>
 #include <waggle/greedy_policy.h>
-#include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/reservoir.h>
-#include <waggle/value.h>
 
 namespace waggle {
 

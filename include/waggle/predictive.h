@@ -6,7 +6,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/history.h>
+#include <waggle/fit/history.h>
 #include <waggle/reservoir.h>
 
 /// Predictive states: what of a memory is worth keeping is what predicts the future.

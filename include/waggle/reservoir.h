@@ -9,9 +9,9 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
-#include <waggle/activation.h>
-#include <waggle/names.h>
-#include <waggle/scaling.h>
+#include <waggle/base/names.h>
+#include <waggle/fit/activation.h>
+#include <waggle/fit/scaling.h>
 
 namespace waggle {
 

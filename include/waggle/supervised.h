@@ -7,8 +7,8 @@
 
 #include <Eigen/Core>
 
-#include <waggle/least_squares.h>
-#include <waggle/progress.h>
+#include <waggle/base/progress.h>
+#include <waggle/fit/least_squares.h>
 #include <waggle/reservoir.h>
 
 namespace waggle {

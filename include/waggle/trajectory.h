@@ -7,9 +7,11 @@
 #include <Eigen/Core>
 
 #include <waggle/environment.h>
-#include <waggle/scaling.h>
+#include <waggle/fit/scaling.h>
 
 namespace waggle {
+
+class Exchange;
 
 /// How a row ends its episode, if it does.
 enum class EpisodeEnd : std::uint8_t {
@@ -75,6 +77,9 @@ class TrajectorySource {
   /// Whether the rows are cut out of a process that was running before them, so that the first of
   /// them begin no episode. Not known: it is so if no row ends an episode.
   virtual std::optional<bool> cut_out() const { return std::nullopt; }
+  /// Where other processes have other rows of the same record: who adds them all up. Null: all rows
+  /// are here.
+  virtual Exchange* exchange() const { return nullptr; }
 };
 
 /// The first rows of a source, so many at most; none if it is empty.
@@ -85,16 +90,19 @@ class TrajectoryChunks final : public TrajectorySource {
  public:
   /// Throws Error unless chunk_rows ≥ 1.
   explicit TrajectoryChunks(const Trajectory& trajectory, Eigen::Index chunk_rows = 4096,
-                            std::optional<bool> cut_out = std::nullopt);
+                            std::optional<bool> cut_out = std::nullopt,
+                            Exchange* exchange = nullptr);
 
   void rewind() override { row_ = 0; }
   bool next(Trajectory& chunk) override;
   std::optional<bool> cut_out() const override { return cut_out_; }
+  Exchange* exchange() const override { return exchange_; }
 
  private:
   const Trajectory* trajectory_;
   Eigen::Index chunk_rows_;
   std::optional<bool> cut_out_;
+  Exchange* exchange_;
   Eigen::Index row_ = 0;
 };
 

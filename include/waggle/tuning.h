@@ -6,9 +6,9 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/progress.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
-#include <waggle/progress.h>
 #include <waggle/trajectory.h>
 
 /// Settings of a learner, chosen by a log alone.

@@ -6,7 +6,7 @@
 
 #include <waggle_paper/reference/known_state.h>
 
-#include <waggle/pendulum.h>
+#include <waggle/env/pendulum.h>
 
 #include "option_flags.h"
 

@@ -19,8 +19,8 @@ using Eigen::VectorXd;
 
 /// How one theorem is put to the test.
 struct ConvergenceTask {
-  Index delay = 0;     ///< T₀
-  Index features = 1;  ///< N while ℓ grows
+  Index delay = 0;      ///< T₀
+  Index features = 1;   ///< N while ℓ grows
   double ridge = 1e-6;  ///< relative: only there for the mirrored features, which are dependent
   Index steps = 1000;   ///< ℓ while N grows
 };
@@ -377,9 +377,8 @@ void reproduce_convergence(const ReproduceOptions& options, const SeedProgress& 
 
   ExperimentResult first = start_result(options, "convergence-theorem-1", "least squares");
   first.paper_column = "conjectured";
-  first.options = {
-      {"hidden_markov", {{"flip", kProcess.flip}, {"contrast", kProcess.contrast}}},
-      {"task", task_json(kTask1)}};
+  first.options = {{"hidden_markov", {{"flip", kProcess.flip}, {"contrast", kProcess.contrast}}},
+                   {"task", task_json(kTask1)}};
   const Theorem theorem_1{
       .name = "theorem_1",
       .features = kFeatures1,

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <waggle/echo_state.h>
+#include <waggle/fit/echo_state.h>
 #include <waggle/version.h>
 
 #include "config.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 namespace waggle::app {
 

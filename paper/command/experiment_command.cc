@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/atomic_file.h>
 #include <waggle/detail/text.h>
-#include <waggle/error.h>
 
 #include "compare.h"
 #include "config.h"

@@ -200,11 +200,10 @@ void reproduce_forecasting(const ReproduceOptions& options, const SeedProgress& 
                            Results& results) {
   const ExperimentFile file("forecasting");
   // The fits choose λ from the data: the files only widen its path.
-  const Tasks tasks{
-      .mackey_glass = file.read("mackey_glass", presets::forecasting()),
-      .narma10 = file.read("narma10", presets::forecasting()),
-      .lorenz = file.read("lorenz", presets::forecasting()),
-      .memory = file.read("memory", presets::paper().fit.reservoir)};
+  const Tasks tasks{.mackey_glass = file.read("mackey_glass", presets::forecasting()),
+                    .narma10 = file.read("narma10", presets::forecasting()),
+                    .lorenz = file.read("lorenz", presets::forecasting()),
+                    .memory = file.read("memory", presets::paper().fit.reservoir)};
   ExperimentResult result = start_result(options, "forecasting", "supervised");
   result.paper_column = "reservoirpy";
   result.reference_column = "to reach";

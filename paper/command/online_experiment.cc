@@ -50,7 +50,7 @@ OnlineOptions control_options() {
   options.reservoir.bias_scaling = 1.0;
   options.reservoir.orthogonal = false;
   options.reservoir.operator_norm = 0.8;
-  options.burn_in = 200;  // random moves before the first decision of its own
+  options.burn_in = 200;                  // random moves before the first decision of its own
   options.target = OnlineTarget::greedy;  // the algorithm's max; `next` does alike
   options.value.update = OnlineUpdate::recursive;
   options.value.discount = 0.5;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 #include "core/parallel.h"
 #include "experiment.h"

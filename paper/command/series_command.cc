@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/atomic_file.h>
-#include <waggle/error.h>
-#include <waggle/series.h>
+#include <waggle/env/series.h>
 
 #include "core/memory.h"
 #include "option_flags.h"

@@ -25,9 +25,9 @@ LearnOptions paper() {
   fit.reservoir.orthogonal = false;
   fit.reservoir.operator_norm = 1.0;  // "the 2-norm of A satisfies ‖A‖₂ = 1"
   fit.reservoir.direct_inputs = false;
-  fit.value.method = Method::bellman_residual;               // equation bee_world_lsq
-  fit.value.discount = 0.5;                                  // "we set c = 0.1 and γ = 0.5"
-  fit.value.solve = {.ridge = 1e-9};  // "set to 10⁻⁹"
+  fit.value.method = Method::bellman_residual;  // equation bee_world_lsq
+  fit.value.discount = 0.5;                     // "we set c = 0.1 and γ = 0.5"
+  fit.value.solve = {.ridge = 1e-9};            // "set to 10⁻⁹"
   fit.value.washout = 0;
   fit.greedy.maximiser = Maximiser::sampled;
   fit.greedy.candidates = 100;  // "100 actions uniformly sampled over A = (−0.1, 0.1)"

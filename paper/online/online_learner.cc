@@ -4,7 +4,7 @@
 #include <waggle_paper/online.h>
 #include <waggle_paper/theory/lemma.h>
 
-#include <waggle/value.h>
+#include <waggle/fit/value.h>
 
 #include "control/action_search.h"
 #include "core/check.h"

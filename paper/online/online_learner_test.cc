@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <waggle_paper/online.h>
 
-#include <waggle/bee_world.h>
-#include <waggle/market_maker.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/market_maker.h>
+#include <waggle/fit/value.h>
 #include <waggle/rollout.h>
-#include <waggle/value.h>
 
 #include "control/action_search.h"
 #include "expect_error.h"

@@ -5,7 +5,7 @@
 #include <waggle_paper/online_value.h>
 #include <waggle_paper/theory/lemma.h>
 
-#include <waggle/states.h>
+#include <waggle/fit/states.h>
 
 #include "core/check.h"
 #include "linalg/dense.h"

@@ -5,10 +5,10 @@
 #include <waggle_paper/online_value.h>
 #include <waggle_paper/theory/lemma.h>
 
-#include <waggle/bee_world.h>
-#include <waggle/random.h>
+#include <waggle/base/random.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/fit/value.h>
 #include <waggle/rollout.h>
-#include <waggle/value.h>
 
 #include "bee_log.h"
 #include "episodes.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <waggle_paper/reference/bee_world.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 namespace waggle::reference {
 namespace {

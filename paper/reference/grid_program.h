@@ -11,7 +11,7 @@
 #include <Eigen/Core>
 #include <waggle_paper/reference/known_state.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 #include "reference/starts.h"
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <waggle_paper/reference/market_maker.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 namespace waggle::reference {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <waggle_paper/optimal_flight_policy.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 #include <waggle/rollout.h>
 
 namespace waggle {

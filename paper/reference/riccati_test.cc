@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <waggle_paper/reference/riccati.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 #include "expect_error.h"
 

@@ -2,7 +2,7 @@
 
 #include <waggle_paper/theory/hidden_markov.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 #include "core/check.h"
 

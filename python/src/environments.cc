@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <waggle/describe.h>
+#include <waggle/base/describe.h>
 #include <waggle/detail/require.h>
 #include <waggle/environments.h>
 

@@ -73,12 +73,11 @@ nb::dict evaluate_env(const Held& held, const nb::object& adapter, const nb::dic
                       Index episodes, double discount, Index max_steps, std::uint64_t seed,
                       const nb::object& progress) {
   const Learnt& model = held.learnt();
-  const EpisodeScoreOptions options{
-      .episodes = episodes,
-      .seed = seed,
-      .discount = discount,
-      .max_steps = max_steps,
-      .divergence_limit = std::numeric_limits<double>::infinity()};
+  const EpisodeScoreOptions options{.episodes = episodes,
+                                    .seed = seed,
+                                    .discount = discount,
+                                    .max_steps = max_steps,
+                                    .divergence_limit = std::numeric_limits<double>::infinity()};
   Watcher watcher(progress);
   PythonCopies copies(adapter, read_spec(spec), watcher);
   const InputLayout layout = InputLayout::of(copies.spec());

@@ -1,10 +1,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include <waggle/error.h>
-#include <waggle/execution.h>
+#include <waggle/base/error.h>
+#include <waggle/base/execution.h>
+#include <waggle/base/progress.h>
 #include <waggle/presets.h>
-#include <waggle/progress.h>
 #include <waggle/version.h>
 
 #include "bind.h"

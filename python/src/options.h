@@ -13,8 +13,9 @@
 #include <waggle/detail/describe_records.h>
 #include <waggle/detail/require.h>
 
-/// Options are dicts by the library's own description of them (waggle/describe.h). Which keyword
-/// argument stands where in them, and whether there is such a one, is found out in _options.py.
+/// Options are dicts by the library's own description of them (waggle/base/describe.h). Which
+/// keyword argument stands where in them, and whether there is such a one, is found out in
+/// _options.py.
 namespace waggle::python {
 
 namespace nb = nanobind;

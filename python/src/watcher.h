@@ -6,7 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <waggle/progress.h>
+#include <waggle/base/progress.h>
 
 namespace waggle::python {
 

@@ -145,29 +145,16 @@ def learn_log(
     `reward_input`: whether the controller will see the reward while it acts; by default it does,
     unless the data is a Minari dataset. `seed`, `preset`, `reservoir`, `progress`: as `learn`.
     """
-    from waggle._logs import open_log
+    from waggle._logs import asked, open_log
 
     step, units = _own_memory(reservoir, options)
     log = open_log(
         data,
-        {
-            "reward": reward,
-            "actions": [action] if isinstance(action, str) else [str(name) for name in action],
-            "observations": None if observe is None else [str(name) for name in observe],
-            "labelled": [str(name) for name in labelled],
-            "ignore": [str(name) for name in ignore],
-            "missing": missing,
-            "reward_next": bool(reward_next),
-            "time": time or "",
-            "episode": episode or "",
-            "terminated": terminated or "",
-            "truncated": truncated or "",
-            "choices": choices,
-            "bounds": bounds,
-            "action_kind": kind,
-            "reward_is_input": reward_input,
-        },
-    )
+        asked(
+            reward, action, observe, labelled, ignore, missing, reward_next, episode, terminated,
+            truncated, time, bounds, choices, kind, reward_input,
+        ),
+    )  # fmt: skip
     with bar(progress) as tell:
         model = _core.learn_log(
             log.data,

@@ -24,6 +24,43 @@ class OpenLog:
     interface: dict[str, Any] | None = None
 
 
+def asked(
+    reward: str = "reward",
+    action: Any = "action",
+    observe: Any = None,
+    labelled: Any = (),
+    ignore: Any = (),
+    missing: str = "refuse",
+    reward_next: bool = False,
+    episode: str | None = "episode",
+    terminated: str | None = "terminated",
+    truncated: str | None = "truncated",
+    time: str | None = None,
+    bounds: Any = None,
+    choices: Any = None,
+    kind: str = "automatic",
+    reward_input: bool | None = None,
+) -> dict[str, Any]:
+    """How to read a log, by the arguments of `learn_log`."""
+    return {
+        "reward": reward,
+        "actions": [action] if isinstance(action, str) else [str(name) for name in action],
+        "observations": None if observe is None else [str(name) for name in observe],
+        "labelled": [str(name) for name in labelled],
+        "ignore": [str(name) for name in ignore],
+        "missing": missing,
+        "reward_next": bool(reward_next),
+        "time": time or "",
+        "episode": episode or "",
+        "terminated": terminated or "",
+        "truncated": truncated or "",
+        "choices": choices,
+        "bounds": bounds,
+        "action_kind": kind,
+        "reward_is_input": reward_input,
+    }
+
+
 def open_log(data: Any, asked: dict[str, Any] | None) -> OpenLog:
     """Finds out what `data` is. `asked` is how to read it; None: as a model needs it."""
     reading = None if asked is None else _reading(asked)

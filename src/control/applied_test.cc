@@ -7,8 +7,8 @@
 #include <Eigen/LU>
 #include <gtest/gtest.h>
 
+#include <waggle/fit/states.h>
 #include <waggle/greedy_policy.h>
-#include <waggle/states.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"

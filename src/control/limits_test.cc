@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <waggle/env/pendulum.h>
+#include <waggle/env/tanks.h>
 #include <waggle/greedy_policy.h>
-#include <waggle/pendulum.h>
 #include <waggle/rollout.h>
-#include <waggle/tanks.h>
 
 #include "control/prepared_rows.h"
 #include "expect_error.h"

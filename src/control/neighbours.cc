@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <waggle/fit/states.h>
 #include <waggle/neighbours.h>
-#include <waggle/states.h>
 
 #include "core/check.h"
 #include "reservoir/network_file.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/neighbours.h>
 #include <waggle/rollout.h>

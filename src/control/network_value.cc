@@ -1,5 +1,5 @@
-#include <waggle/activation.h>
 #include <waggle/controller.h>
+#include <waggle/fit/activation.h>
 #include <waggle/q_function.h>
 
 #include "control/piecewise_linear.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include <waggle/policy_iteration.h>
+#include <waggle/fit/policy_iteration.h>
 
 #include "control/prepared_rows.h"
 #include "core/check.h"

@@ -3,8 +3,8 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include <waggle/fit/policy_iteration.h>
 #include <waggle/learner.h>
-#include <waggle/policy_iteration.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"

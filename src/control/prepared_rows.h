@@ -5,8 +5,8 @@
 
 #include <Eigen/Core>
 
-#include <waggle/random.h>
-#include <waggle/states.h>
+#include <waggle/base/random.h>
+#include <waggle/fit/states.h>
 #include <waggle/trajectory.h>
 
 #include "control/action_search.h"
@@ -34,6 +34,8 @@ class BlockRows {
  public:
   explicit BlockRows(const Controller& controller);
 
+  /// So many rows of the first one's episode were before it, the last with this action.
+  void resume(const Eigen::VectorXd& action, Eigen::Index rows) { actuator_.resume(action, rows); }
   /// Adds those with wanted(row counted from the first of all, the same within its episode).
   template <typename Wanted>
   void add(const StateBlock& block, Wanted wanted) {
@@ -99,6 +101,10 @@ class GreedyRows {
 
   /// Finds a* of every row; where nothing follows there is none, of value 0.
   void find(PreparedRows& rows);
+  /// As BlockRows::resume.
+  void resume(const Eigen::VectorXd& action, Eigen::Index rows) {
+    block_rows_.resume(action, rows);
+  }
   /// The same of those rows of a block that are wanted, as BlockRows::add.
   template <typename Wanted>
   const PreparedRows& find(const StateBlock& block, Wanted wanted) {

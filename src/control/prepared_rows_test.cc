@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/policy_iteration.h>
+#include <waggle/fit/policy_iteration.h>
 
 #include "core/parallel.h"
 #include "expect_error.h"

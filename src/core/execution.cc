@@ -1,4 +1,4 @@
-#include <waggle/execution.h>
+#include <waggle/base/execution.h>
 
 #include "core/check.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/fit/value.h>
 #include <waggle/reservoir.h>
-#include <waggle/value.h>
 
 #include "expect_error.h"
 

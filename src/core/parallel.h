@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include <waggle/execution.h>
+#include <waggle/base/execution.h>
 
 namespace waggle {
 

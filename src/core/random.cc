@@ -4,7 +4,7 @@
 
 #include <Random123/philox.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 

@@ -9,7 +9,7 @@
 #include <Random123/philox.h>
 #include <gtest/gtest.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 #include "core/parallel.h"
 

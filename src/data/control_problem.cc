@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <waggle/control_problem.h>
+#include <waggle/env/control_problem.h>
 
 namespace waggle {
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include <waggle/scaling.h>
+#include <waggle/fit/scaling.h>
 
 #include "core/check.h"
 

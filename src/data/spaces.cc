@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include <waggle/spaces.h>
+#include <waggle/base/spaces.h>
 
 #include "core/check.h"
 

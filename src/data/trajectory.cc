@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "data/chunks.h"
+#include "data/tree_sum.h"
 
 namespace waggle {
 
@@ -120,8 +121,8 @@ Map<const MatrixXd> Trajectory::observations() const {
 }
 
 TrajectoryChunks::TrajectoryChunks(const Trajectory& trajectory, Index chunk_rows,
-                                   std::optional<bool> cut_out)
-    : trajectory_(&trajectory), chunk_rows_(chunk_rows), cut_out_(cut_out) {
+                                   std::optional<bool> cut_out, Exchange* exchange)
+    : trajectory_(&trajectory), chunk_rows_(chunk_rows), cut_out_(cut_out), exchange_(exchange) {
   require(chunk_rows >= 1, "chunk_rows = {}: must be at least 1", chunk_rows);
 }
 
@@ -160,48 +161,121 @@ void InputLayout::write(double reward_value, const Ref<const VectorXd>& action,
   z.tail(observation_size) = observation;
 }
 
-ExperienceSummary summarise(const Experience& rows) {
-  ExperienceSummary summary;
-  ChannelRanges& ranges = summary.ranges;
-  VectorXd count, squares;  // squares: Σ (value − mean)², by Welford's update
-  const auto add = [&](Index channel, double value) {
-    if (count[channel] == 0.0) ranges.minimum[channel] = ranges.maximum[channel] = value;
-    count[channel] += 1.0;
-    ranges.minimum[channel] = std::min(ranges.minimum[channel], value);
-    ranges.maximum[channel] = std::max(ranges.maximum[channel], value);
-    const double off = value - ranges.mean[channel];
-    ranges.mean[channel] += off / count[channel];
-    squares[channel] += off * (value - ranges.mean[channel]);
-  };
-  bool inside = false;  // an episode
-  Index ended = 0;      // rows that end one
-  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
-    const Index actions = chunk.action_size();
-    const Index channels = 1 + actions + chunk.observation_size();
-    if (count.size() == 0) {
-      count.setZero(channels);
-      squares.setZero(channels);
-      for (VectorXd* range : {&ranges.minimum, &ranges.maximum, &ranges.mean}) {
-        range->setZero(channels);
+namespace {
+
+/// What the channels of some rows did, and how many rows and episodes there are.
+struct ChannelSums {
+  enum Column { kCount, kMinimum, kMaximum, kMean, kSquares, kColumns };  // Σ (value − mean)²
+  enum Row { kRows, kEnded, kTerminated, kOpen, kRowsOf };  // open: the last row ends no episode
+
+  MatrixXd channels;
+  MatrixXd rows = MatrixXd::Zero(kRowsOf, 1);
+  MatrixXd held;  // rows of a leaf that are added at once, a column each
+  Index holds = 0;
+
+  Arrays arrays() {
+    settle();
+    return {&channels, &rows};
+  }
+
+  void begin_row(Index size, EpisodeEnd end) {
+    if (channels.size() == 0) channels.setZero(size, kColumns);
+    rows(kRows) += 1.0;
+    if (end != EpisodeEnd::none) rows(kEnded) += 1.0;
+    if (end == EpisodeEnd::terminated) rows(kTerminated) += 1.0;
+    rows(kOpen) = end == EpisodeEnd::none ? 1.0 : 0.0;
+  }
+  /// By Welford's update.
+  void add(Index channel, double value) {
+    auto c = channels.row(channel);
+    if (c[kCount] == 0.0) c[kMinimum] = c[kMaximum] = value;
+    c[kCount] += 1.0;
+    c[kMinimum] = std::min(c[kMinimum], value);
+    c[kMaximum] = std::max(c[kMaximum], value);
+    const double off = value - c[kMean];
+    c[kMean] += off / c[kCount];
+    c[kSquares] += off * (value - c[kMean]);
+  }
+  /// Adds a row later on, by the exact mean of its leaf.
+  void hold(const VectorXd& values) {
+    if (held.size() == 0) held.resize(values.size(), kShortestLeaf);
+    held.col(holds++) = values;
+  }
+  void settle() {
+    if (holds == 0) return;
+    const auto all = held.leftCols(holds);
+    channels.col(kCount).setConstant(static_cast<double>(holds));
+    channels.col(kMean) = all.rowwise().mean();
+    channels.col(kSquares) = (all.colwise() - channels.col(kMean)).rowwise().squaredNorm();
+    held.resize(0, 0);
+    holds = 0;
+  }
+  /// Two sets' means and squares make those of both (Chan, Golub and LeVeque).
+  void merge(ChannelSums later) {
+    settle();
+    later.settle();
+    rows.topRows(kOpen) += later.rows.topRows(kOpen);
+    rows(kOpen) = later.rows(kOpen);
+    for (Index i = 0; i < channels.rows(); ++i) {
+      auto a = channels.row(i);
+      const auto b = later.channels.row(i);
+      if (b[kCount] == 0.0) continue;
+      if (a[kCount] == 0.0) {
+        a = b;
+        continue;
       }
+      const double apart = b[kMean] - a[kMean];
+      const double count = a[kCount] + b[kCount];
+      a[kMinimum] = std::min(a[kMinimum], b[kMinimum]);
+      a[kMaximum] = std::max(a[kMaximum], b[kMaximum]);
+      a[kSquares] += b[kSquares] + apart * apart * (a[kCount] * b[kCount] / count);
+      a[kMean] += apart * (b[kCount] / count);
+      a[kCount] = count;
     }
-    for (Index k = 0; k < chunk.steps(); ++k) {
-      if (!inside) ++summary.episodes;
-      inside = chunk.end(k) == EpisodeEnd::none;
-      if (!inside) ++ended;
-      if (chunk.end(k) == EpisodeEnd::terminated) ++summary.terminated;
-      add(0, chunk.rewards()[k]);
-      for (Index i = 0; i < actions && chunk.end(k) != EpisodeEnd::terminated; ++i) {
-        add(1 + i, chunk.actions()(i, k));
-      }
-      for (Index i = 0; i < chunk.observation_size(); ++i) {
-        add(1 + actions + i, chunk.observations()(i, k));
-      }
-    }
-    summary.rows += chunk.steps();
+  }
+  VectorXd deviation() const {
+    return (channels.col(kSquares).array() / channels.col(kCount).array().max(1.0)).sqrt();
+  }
+};
+
+/// Adds up what add(sums, chunk, row of it) adds for every row.
+template <typename Add>
+ChannelSums channel_sums(const Experience& rows, Add add) {
+  TreeSum<ChannelSums> tree({}, kShortestLeaf);
+  for_each_chunk(rows, [&](const Trajectory& chunk, Index first) {
+    for (Index k = 0; k < chunk.steps(); ++k) add(tree.at(first + k), chunk, k);
   });
-  summary.cut_out = rows.source().cut_out().value_or(ended == 0);
-  ranges.deviation = (squares.array() / count.array().max(1.0)).sqrt();
+  ChannelSums total = tree.total(rows.source().exchange());
+  total.settle();
+  return total;
+}
+
+}  // namespace
+
+ExperienceSummary summarise(const Experience& rows) {
+  using Sums = ChannelSums;
+  const Sums sums = channel_sums(rows, [](Sums& to, const Trajectory& chunk, Index k) {
+    const Index actions = chunk.action_size();
+    to.begin_row(1 + actions + chunk.observation_size(), chunk.end(k));
+    to.add(0, chunk.rewards()[k]);
+    for (Index i = 0; i < actions && chunk.end(k) != EpisodeEnd::terminated; ++i) {
+      to.add(1 + i, chunk.actions()(i, k));
+    }
+    for (Index i = 0; i < chunk.observation_size(); ++i) {
+      to.add(1 + actions + i, chunk.observations()(i, k));
+    }
+  });
+  const double ended = sums.rows(Sums::kEnded);
+  ExperienceSummary summary;
+  summary.rows = static_cast<Index>(sums.rows(Sums::kRows));
+  summary.episodes = static_cast<Index>(ended + sums.rows(Sums::kOpen));
+  summary.terminated = static_cast<Index>(sums.rows(Sums::kTerminated));
+  summary.cut_out = rows.source().cut_out().value_or(ended == 0.0);
+  ChannelRanges& ranges = summary.ranges;
+  ranges.minimum = sums.channels.col(Sums::kMinimum);
+  ranges.maximum = sums.channels.col(Sums::kMaximum);
+  ranges.mean = sums.channels.col(Sums::kMean);
+  ranges.deviation = sums.deviation();
   const double largest = std::max(std::abs(ranges.minimum[0]), std::abs(ranges.maximum[0]));
   require(largest == 0.0 || (largest >= kSmallestReward && largest <= kLargestReward),
           "rewards up to ±{}: the largest must be in [{}, {}], or all 0; measure them in another "
@@ -211,31 +285,20 @@ ExperienceSummary summarise(const Experience& rows) {
 }
 
 InputScaling measure_inputs(const InputLayout& layout, const Experience& rows) {
-  MatrixXd z;
-  double count = 0.0;
-  VectorXd mean = VectorXd::Zero(layout.size());
-  VectorXd squares = VectorXd::Zero(layout.size());  // Σ (z − mean)²
-  for_each_chunk(rows, [&](const Trajectory& chunk, Index /*first*/) {
-    require_fit(layout, chunk);
-    z.resize(layout.size(), chunk.steps());
-    Index columns = 0;
-    for (Index k = 0; k < chunk.steps(); ++k) {
-      // The action of a terminated row was never taken, and what follows does not see its input.
-      if (chunk.end(k) != EpisodeEnd::terminated) write_input(layout, chunk, k, z.col(columns++));
-    }
-    if (columns == 0) return;
-    // Two sets' means and squares make those of both (Chan, Golub and LeVeque).
-    const auto seen = z.leftCols(columns);
-    const VectorXd here = seen.rowwise().mean();
-    const auto more = static_cast<double>(columns);
-    const VectorXd apart = here - mean;
-    squares += (seen.colwise() - here).rowwise().squaredNorm() +
-               apart.cwiseAbs2() * (count * more / (count + more));
-    mean += apart * (more / (count + more));
-    count += more;
-  });
-  if (count == 0.0) return InputScaling::none(layout.size());
-  return InputScaling::by(mean, (squares / count).cwiseSqrt());
+  VectorXd z(layout.size());
+  const ChannelSums sums =
+      channel_sums(rows, [&](ChannelSums& to, const Trajectory& chunk, Index k) {
+        if (k == 0) require_fit(layout, chunk);
+        to.begin_row(layout.size(), chunk.end(k));
+        // The action of a terminated row was never taken, and what follows does not see its input.
+        if (chunk.end(k) == EpisodeEnd::terminated) return;
+        write_input(layout, chunk, k, z);
+        to.hold(z);
+      });
+  if (sums.channels.col(ChannelSums::kCount).maxCoeff() == 0.0) {
+    return InputScaling::none(layout.size());
+  }
+  return InputScaling::by(sums.channels.col(ChannelSums::kMean), sums.deviation());
 }
 
 double measure_input_bound(const InputLayout& layout, const Experience& rows,

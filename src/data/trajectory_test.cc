@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/random.h>
-#include <waggle/states.h>
+#include <waggle/base/random.h>
+#include <waggle/fit/states.h>
 #include <waggle/trajectory.h>
 
 #include "expect_error.h"

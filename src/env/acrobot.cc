@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <waggle/acrobot.h>
+#include <waggle/env/acrobot.h>
 
 #include "core/check.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 
 #include "core/check.h"
 

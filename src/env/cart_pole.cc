@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <waggle/cart_pole.h>
+#include <waggle/env/cart_pole.h>
 
 #include "core/check.h"
 

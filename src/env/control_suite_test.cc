@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/acrobot.h>
-#include <waggle/cart_pole.h>
-#include <waggle/mountain_car.h>
-#include <waggle/pendulum.h>
+#include <waggle/env/acrobot.h>
+#include <waggle/env/cart_pole.h>
+#include <waggle/env/mountain_car.h>
+#include <waggle/env/pendulum.h>
 
 #include "expect_error.h"
 

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/environment.h>
-#include <waggle/market_maker.h>
 
 #include "expect_error.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <waggle/market_maker.h>
+#include <waggle/env/market_maker.h>
 
 #include "core/check.h"
 

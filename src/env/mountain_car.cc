@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <waggle/mountain_car.h>
+#include <waggle/env/mountain_car.h>
 
 #include "core/check.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <waggle/pendulum.h>
+#include <waggle/env/pendulum.h>
 
 #include "core/check.h"
 

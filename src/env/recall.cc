@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <waggle/recall.h>
+#include <waggle/env/recall.h>
 
 #include "core/check.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/recall.h>
+#include <waggle/env/recall.h>
 
 #include "expect_error.h"
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <waggle/sensor.h>
+#include <waggle/env/sensor.h>
 
 #include "core/check.h"
 

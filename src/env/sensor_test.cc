@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/sensor.h>
+#include <waggle/env/sensor.h>
 
 #include "expect_error.h"
 

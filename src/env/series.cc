@@ -10,8 +10,8 @@
 #include <boost/numeric/odeint/stepper/runge_kutta4.hpp>
 #include <boost/numeric/odeint/stepper/runge_kutta_fehlberg78.hpp>
 
-#include <waggle/random.h>
-#include <waggle/series.h>
+#include <waggle/base/random.h>
+#include <waggle/env/series.h>
 
 #include "core/check.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/series.h>
+#include <waggle/env/series.h>
 
 #include "expect_error.h"
 

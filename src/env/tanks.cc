@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <waggle/tanks.h>
+#include <waggle/env/tanks.h>
 
 #include "core/check.h"
 

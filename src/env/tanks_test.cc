@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/tanks.h>
+#include <waggle/env/tanks.h>
 
 #include "expect_error.h"
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <waggle/tiger.h>
+#include <waggle/env/tiger.h>
 
 #include "core/check.h"
 

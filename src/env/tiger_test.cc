@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/tiger.h>
+#include <waggle/env/tiger.h>
 
 #include "expect_error.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/describe.h>
+#include <waggle/base/describe.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/rollout.h>

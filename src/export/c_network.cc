@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include <waggle/activation.h>
+#include <waggle/fit/activation.h>
 
 #include "control/action_search.h"
 #include "core/check.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include <waggle/activation.h>
+#include <waggle/fit/activation.h>
 
 #include "core/check.h"
 

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/export.h>
-#include <waggle/market_maker.h>
 
 #include "expect_error.h"
 #include "export_fixture.h"
@@ -175,7 +175,8 @@ TEST_F(ExportC, DoesWhatTheLibraryDoes) {
       // Something is decided, at least where there is something to decide: a linear value always
       // has its maximum at the same end.
       if (controller.model.controller.actions.choices != 1 &&
-          as<EchoStateNetwork>(*controller.model.controller.reservoir)->activation() != Activation::identity) {
+          as<EchoStateNetwork>(*controller.model.controller.reservoir)->activation() !=
+              Activation::identity) {
         EXPECT_GT(actions.maxCoeff() - actions.minCoeff(), 0.0);
       }
       EXPECT_LT((actual.topRows(last) - actions).cwiseAbs().maxCoeff(), 1e-12);

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/environments.h>
 #include <waggle/export.h>
 #include <waggle/guard.h>

@@ -26,7 +26,6 @@ class Tensors {
 
   bool has(const std::string& name) const { return tensors_.contains(name); }
 
-
   Eigen::VectorXd vector(const std::string& name) { return vector(name, extent(name, 0, 1)); }
   Eigen::VectorXd vector(const std::string& name, Eigen::Index size, bool finite = true);
   /// With any number of columns.

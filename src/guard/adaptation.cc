@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include <waggle/adaptation.h>
+#include <waggle/work/adaptation.h>
 
 #include "core/check.h"
 #include "value/deviation.h"

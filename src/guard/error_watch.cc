@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <waggle/error_watch.h>
+#include <waggle/work/error_watch.h>
 
 #include "core/check.h"
 

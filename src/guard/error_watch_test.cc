@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/error_watch.h>
-#include <waggle/random.h>
+#include <waggle/base/random.h>
+#include <waggle/work/error_watch.h>
 
 #include "expect_error.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <waggle/base/names.h>
 #include <waggle/guard.h>
-#include <waggle/names.h>
 
 #include "expect_error.h"
 

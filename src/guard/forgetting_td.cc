@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <waggle/forgetting_td.h>
+#include <waggle/work/forgetting_td.h>
 
 #include "core/check.h"
 

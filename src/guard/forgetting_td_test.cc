@@ -4,7 +4,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/forgetting_td.h>
+#include <waggle/work/forgetting_td.h>
 
 #include "expect_error.h"
 #include "random_numbers.h"

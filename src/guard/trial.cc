@@ -6,7 +6,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
-#include <waggle/trial.h>
+#include <waggle/work/trial.h>
 
 #include "core/check.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/random.h>
-#include <waggle/trial.h>
+#include <waggle/base/random.h>
+#include <waggle/work/trial.h>
 
 #include "expect_error.h"
 

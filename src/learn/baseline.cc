@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "data/tree_sum.h"
+
 namespace waggle {
 
 using Eigen::Index;
@@ -55,25 +57,49 @@ void measure_features(const Eigen::Ref<const MatrixXd>& features, Baseline& base
 /// How often the numbers of a percept came again, one row after the other.
 class BaselineMeasure::Runs {
  public:
-  explicit Runs(Index channels)
-      : longest_(VectorXd::Zero(channels)), now_(longest_), last_(longest_) {}
+  explicit Runs(Index channels) : numbers_(MatrixXd::Zero(kNumbers, channels)) {}
 
   void add(const StateBlock& block) {
     for (Index row = 0; row < block.steps(); ++row) {
-      for (Index i = 0; i < last_.size(); ++i) {
+      const bool inside = block.first_in_episode + row > 0;
+      for (Index i = 0; i < numbers_.cols(); ++i) {
         const double value =
             i == 0 ? block.reward(row) : block.chunk.observations()(i - 1, block.row + row);
-        const bool again = block.first_in_episode + row > 0 && value == last_[i];
-        now_[i] = again ? now_[i] + 1.0 : 1.0;
-        longest_[i] = std::max(longest_[i], now_[i]);
-        last_[i] = value;
+        auto n = numbers_.col(i);
+        if (n[kRows] == 0.0) {
+          n[kFirst] = value;
+          n[kInside] = inside ? 1.0 : 0.0;
+        }
+        const bool again = n[kRows] > 0.0 && inside && value == n[kLast];
+        n[kNow] = again ? n[kNow] + 1.0 : 1.0;
+        if (n[kNow] == ++n[kRows]) n[kBegun] = n[kNow];
+        n[kLongest] = std::max(n[kLongest], n[kNow]);
+        n[kLast] = value;
       }
     }
   }
-  const VectorXd& longest() const { return longest_; }
+  /// A run may go on from one process's rows to the next one's.
+  VectorXd longest(Exchange* exchange) const {
+    const Index channels = numbers_.cols();
+    const MatrixXd all = joined(exchange, numbers_);
+    VectorXd longest = VectorXd::Zero(channels), now = longest, last = longest;
+    for (Index column = 0; column < all.cols(); ++column) {
+      const Index i = column % channels;
+      const auto n = all.col(column);
+      const bool again = column >= channels && n[kInside] > 0.0 && n[kFirst] == last[i];
+      const double begun = n[kBegun] + (again ? now[i] : 0.0);
+      longest[i] = std::max({longest[i], n[kLongest], begun});
+      now[i] = n[kBegun] == n[kRows] ? begun : n[kNow];
+      last[i] = n[kLast];
+    }
+    return longest;
+  }
 
  private:
-  VectorXd longest_, now_, last_;
+  // Of each channel: its first value, and whether rows of the same episode are before it; how long
+  // that is repeated at first; the longest run, and the last one, of which value; and the rows.
+  enum Number { kFirst, kInside, kBegun, kLongest, kNow, kLast, kRows, kNumbers };
+  MatrixXd numbers_;
 };
 
 BaselineMeasure::BaselineMeasure(const Model& model)
@@ -83,7 +109,7 @@ BaselineMeasure::BaselineMeasure(const Model& model)
       all_(model.provenance.rows),
       limit_(std::min(most_rows(model.fitted_size()), all_)) {
   all_features_.resize(model.controller.reservoir->features(), 1);
-  features_.resize(model.fitted_size(), 0);
+  looked_at_.resize(1 + model.fitted_size(), 0);
 }
 
 BaselineMeasure::~BaselineMeasure() = default;
@@ -98,25 +124,29 @@ void BaselineMeasure::add(const StateBlock& block) {
     --room;
     return true;
   });
-  if (kept_ + rows.count > features_.cols()) {
+  if (kept_ + rows.count > looked_at_.cols()) {
     const Index room_for = std::min(limit_, 2 * (kept_ + rows.count));
-    features_.conservativeResize(Eigen::NoChange, room_for);
+    looked_at_.conservativeResize(Eigen::NoChange, room_for);
   }
   for (Index i = 0; i < rows.count; ++i) {
-    errors_.push_back(rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] -
-                      greedy_.before()[i]);
     model_.controller.reservoir->map_features(rows.states.col(i), all_features_);
-    features_.col(kept_++) = all_features_.bottomRows(features_.rows());
+    auto here = looked_at_.col(kept_++);
+    here[0] =
+        rows.rewards[i] + model_.options.value.discount * greedy_.values()[i] - greedy_.before()[i];
+    here.tail(here.size() - 1) = all_features_.bottomRows(here.size() - 1);
   }
 }
 
-std::optional<Baseline> BaselineMeasure::result() const {
-  if (kept_ < 2) return std::nullopt;
-  const Eigen::Map<const VectorXd> errors(errors_.data(), std::ssize(errors_));
+std::optional<Baseline> BaselineMeasure::result(Exchange* exchange) {
+  looked_at_.conservativeResize(Eigen::NoChange, kept_);
+  const MatrixXd all = joined(exchange, std::move(looked_at_));
+  const VectorXd longest = runs_->longest(exchange);
+  if (all.cols() < 2) return std::nullopt;
+  const VectorXd errors = all.row(0).transpose();
   Baseline baseline;
   baseline.bellman_error = std::sqrt(errors.squaredNorm() / static_cast<double>(errors.size()));
-  baseline.longest_runs = runs_->longest();
-  measure_features(features_.leftCols(kept_), baseline);
+  baseline.longest_runs = longest;
+  measure_features(all.bottomRows(all.rows() - 1), baseline);
   const bool known = std::isfinite(baseline.bellman_error) && baseline.mean.allFinite() &&
                      baseline.weights.allFinite() && baseline.weights.maxCoeff() > 0.0;
   if (!known) return std::nullopt;

@@ -2,12 +2,12 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include <Eigen/Core>
 
+#include <waggle/base/exchange.h>
+#include <waggle/fit/states.h>
 #include <waggle/model.h>
-#include <waggle/states.h>
 
 #include "control/prepared_rows.h"
 
@@ -21,8 +21,11 @@ class BaselineMeasure {
  public:
   explicit BaselineMeasure(const Model& model);
   ~BaselineMeasure();
+  /// So many rows of the first one's episode were before it, the last with this action.
+  void resume(const Eigen::VectorXd& action, Eigen::Index rows) { greedy_.resume(action, rows); }
   void add(const StateBlock& block);
-  std::optional<Baseline> result() const;
+  /// With the rows of other processes.
+  std::optional<Baseline> result(Exchange* exchange);
 
  private:
   class Runs;
@@ -30,11 +33,10 @@ class BaselineMeasure {
   const Model& model_;
   std::unique_ptr<Runs> runs_;
   GreedyRows greedy_;
-  Eigen::Index all_;    // rows there are
-  Eigen::Index limit_;  // of rows that are kept
-  std::vector<double> errors_;
+  Eigen::Index all_;              // rows there are
+  Eigen::Index limit_;            // of rows that are kept
   Eigen::MatrixXd all_features_;  // of one row
-  Eigen::MatrixXd features_;
+  Eigen::MatrixXd looked_at_;     // of each row the Bellman error, then the features
   Eigen::Index kept_ = 0;
 };
 

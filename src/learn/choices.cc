@@ -66,8 +66,7 @@ double reward_explained_by(const MemoryChoice& memory, const PredictiveTask& tas
   head.dynamics = draw_features(head.first.rows(), draw);
   ++draw.stream;
   head.value = draw_value_features(task.layout, head.first.rows(), 0, draw);
-  const Transitions transitions =
-      gather(*rows, task.rows, head, task.summary.rows, kMostSteps);
+  const Transitions transitions = gather(*rows, task.rows, head, task.summary.rows, kMostSteps);
   if (transitions.count() == 0) return 0.0;
   fit_after_state(transitions, task.layout, task.scaling, kAfterStateRidge, head);
   return fit_reward_model(*rows, task.rows, transitions, task.actions, head);
@@ -91,11 +90,11 @@ PredictionFitOptions prediction_options(const PredictiveTask& task) {
 }
 
 PredictionSums prediction_sums(RememberedExperience& rows, const PredictiveTask& task) {
-  PredictionSums sums(rows.memory(), rows.memory().size(), prediction_options(task));
-  rows.for_each(task.rows, [&](const RememberedRows& window) {
-    sums.add(window, window.memory.leftCols(window.count));
-  });
-  return sums;
+  return rows.sum(task.rows,
+                  PredictionSums(rows.memory(), rows.memory().size(), prediction_options(task)),
+                  [](PredictionSums& sums, const RememberedRows& window) {
+                    sums.add(window, window.memory.leftCols(window.count));
+                  });
 }
 
 MemoryChoice given_memory(const InputLayout& layout, const FitOptions& options) {
@@ -110,6 +109,7 @@ std::unique_ptr<RememberedExperience> remember_with(const MemoryChoice& memory,
       memory.network.with_input_scaling(task.scaling), task.layout, options.frames, memory.seen));
   rows->set_rewards(task.rewards.offset, task.rewards.unit);
   rows->set_washout(task.washout);
+  rows->set_rows(task.summary.rows);
   return rows;
 }
 
@@ -165,8 +165,8 @@ bool state_needs_action(const PredictionSums& sums, RememberedExperience& rows,
   const auto unpredicted = [&](const PredictiveHead& head, const Transitions& transitions) {
     return unforeseen(transitions, task.layout, task.scaling, seen, kAfterStateRidge, head);
   };
-  const double least = unpredicted(heads[0], without.take());
-  return unpredicted(heads[1], with.take()) <
+  const double least = unpredicted(heads[0], without.take(task.rows.exchange()));
+  return unpredicted(heads[1], with.take(task.rows.exchange())) <
          least - std::max(kLeastUsefulAction, kUsefulAction * least);
 }
 

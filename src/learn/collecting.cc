@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <waggle/fit/states.h>
 #include <waggle/greedy_policy.h>
-#include <waggle/states.h>
 
 namespace waggle {
 

@@ -5,9 +5,9 @@
 
 #include <Eigen/Core>
 
+#include <waggle/fit/states.h>
+#include <waggle/fit/temporal_difference.h>
 #include <waggle/model.h>
-#include <waggle/states.h>
-#include <waggle/temporal_difference.h>
 
 #include "control/prepared_rows.h"
 

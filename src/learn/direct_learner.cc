@@ -33,6 +33,9 @@ class DirectLearner final : public Fitter {
     const FitOptions& options = options_.fit;
     const Controller& controller = learnt.controller;
     const ValueOptions& value = learnt.options.value;
+    require(task.rows.exchange() == nullptr,
+            "rows are spread over several processes: only predictive states are fitted to such; "
+            "start from the preset predictive");
     remember(task.rows, learnt);
     const RewardScale rewards =
         RewardScale::of(task.summary, *controller.reservoir, options.centre_rewards);

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
-#include <waggle/market_maker.h>
 
 #include "copies.h"
 #include "expect_error.h"

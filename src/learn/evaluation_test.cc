@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
 

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
+#include <waggle/fit/value.h>
 #include <waggle/model.h>
 #include <waggle/rollout.h>
 #include <waggle/trajectory.h>
-#include <waggle/value.h>
 
 namespace waggle {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <waggle/fit/states.h>
 #include <waggle/learner.h>
-#include <waggle/states.h>
 
 #include "learn/watched_source.h"
 #include "value/values_along.h"
@@ -21,6 +21,13 @@ struct FitTask {
   bool last;                             ///< no more rows will come
   /// Told how far it is, of how much; false asks for the end.
   std::function<bool(Eigen::Index, Eigen::Index)> go_on;
+};
+
+/// What was before the first row that this process has, where others have those before it.
+struct RowsBefore {
+  Eigen::VectorXd state;        ///< of the controller's reservoir
+  Eigen::VectorXd action;       ///< the last one, if there are rows
+  Eigen::Index in_episode = 0;  ///< rows of the same episode
 };
 
 /// A way of fitting a controller to experience, again and again as it grows. Whoever makes one is
@@ -38,6 +45,10 @@ class Fitter {
   virtual bool learns_from_divergence() const = 0;
   /// The rows of the next fit need not begin with those of the last.
   virtual void forget_rows() {}
+
+  virtual RowsBefore before(const Controller& controller) const {
+    return {.state = Eigen::VectorXd::Zero(controller.reservoir->units()), .action = {}};
+  }
 
   // When no more rows will come, one more walk along them says how sure the value is.
   /// The range of the values, if it is known without.

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <waggle/base/random.h>
 #include <waggle/forecast.h>
-#include <waggle/random.h>
 
 #include "expect_error.h"
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <waggle/cart_pole.h>
+#include <waggle/env/cart_pole.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/learner.h>
-#include <waggle/market_maker.h>
 #include <waggle/presets.h>
 #include <waggle/rollout.h>
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/learner.h>
 #include <waggle/presets.h>
 
@@ -205,8 +205,7 @@ TEST(LearnFromLog, AveragesSeveralPredictiveFits) {
   FitOptions options;
   options.reservoir.units = 10;
   options.value.discount = 0.5;
-  options.predictive =
-      PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 3};
+  options.predictive = PredictiveOptions{.layer = 5, .dynamics = 5, .features = 8, .averaged = 3};
   const Learnt learnt = learn_from_log(BeeWorld().spec(), flight_in(1.0, 0.0, 300), options);
   const auto* network = as<PredictiveNetwork>(*learnt.controller.reservoir);
   ASSERT_NE(network, nullptr);

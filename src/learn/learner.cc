@@ -3,12 +3,13 @@
 #include <optional>
 #include <utility>
 
+#include <waggle/fit/states.h>
 #include <waggle/learner.h>
-#include <waggle/states.h>
 #include <waggle/version.h>
 
 #include "core/check.h"
 #include "core/parallel.h"
+#include "data/tree_sum.h"
 #include "learn/baseline.h"
 #include "learn/collecting.h"
 #include "learn/first_look.h"
@@ -117,34 +118,37 @@ class Learner {
     experience.keep();
     const Controller& controller = result_.controller;
     const Index washout = result_.options.value.washout_rows();
-    std::optional<ValueRange> range = fitter_->range();
-    if (!options_.fit.confidence) {
-      if (!range) {
-        range = value_range(*controller.reservoir, controller.layout, experience,
-                            controller.weights, washout);
-      }
-      judge_values(*range);
-      return;
-    }
     // One walk for all there is to find out.
-    fitter_->begin_walk(result_);
-    BaselineMeasure baseline(result_);
+    const bool sure = options_.fit.confidence;
+    std::optional<ValueRange> range = fitter_->range();
     std::optional<ValuesAlong> values;
+    std::optional<BaselineMeasure> baseline;
+    RowsBefore before = fitter_->before(controller);
     if (!range) {
       values.emplace(*controller.reservoir, controller.weights, result_.options.value.discount);
     }
-    VectorXd state = VectorXd::Zero(controller.reservoir->units());
-    for_each_block(*controller.reservoir, controller.layout, experience, state,
-                   [&](const StateBlock& block) {
-                     if (values) values->add(block, washout);
-                     fitter_->add(block);
-                     baseline.add(block);
-                   });
-    if (values && values->rows() > 0) range = values->range();
-    fitter_->end_walk(values ? &*values : nullptr, result_);
+    if (sure) {
+      fitter_->begin_walk(result_);
+      baseline.emplace(result_);
+      if (before.in_episode > 0) baseline->resume(before.action, before.in_episode);
+    }
+    if (values || sure) {
+      for_each_block(
+          *controller.reservoir, controller.layout, experience, before.state,
+          [&](const StateBlock& block) {
+            if (values) values->add(block, washout);
+            if (!sure) return;
+            fitter_->add(block);
+            baseline->add(block);
+          },
+          {}, before.in_episode);
+    }
+    if (values) range = range_of_all(*values, source.exchange());
+    if (sure) fitter_->end_walk(values ? &*values : nullptr, result_);
     if (range) judge_values(*range);
+    if (!sure) return;
     if (!result_.has_confidence()) result_.warnings.emplace_back(kIllConditioned);
-    result_.baseline = baseline.result();
+    result_.baseline = baseline->result(source.exchange());
   }
 
  private:
@@ -173,6 +177,15 @@ class Learner {
       stopped_ = true;
     }
     return !stopped_;
+  }
+
+  /// With the rows of other processes; none where there are no rows.
+  static std::optional<ValueRange> range_of_all(const ValuesAlong& values, Exchange* exchange) {
+    MatrixXd ends(2, 1);
+    ends << values.range().lowest, values.range().highest;
+    ends = joined(exchange, std::move(ends));
+    const ValueRange range{ends.row(0).minCoeff(), ends.row(1).maxCoeff()};
+    return range.lowest <= range.highest ? std::optional(range) : std::nullopt;
   }
 
   /// Values that no rewards can add up to are a sign of extrapolation.
@@ -276,7 +289,7 @@ Learnt learn(GroupSimulation& simulation, PolicyGroup& initial, const LearnOptio
 Learnt learn_from_log(const EnvironmentSpec& spec, TrajectorySource& log, const FitOptions& options,
                       const LearnWith& with) {
   const ThreadLimit threads(with.execution.threads);
-  if (options.predictive) require_steps(spec, log);
+  if (options.predictive && log.exchange() == nullptr) require_steps(spec, log);
   Learner learner(spec, options, std::nullopt, with);
   Learnt& learnt = learner.result();
   learnt.rounds.emplace_back();

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/learner.h>
-#include <waggle/market_maker.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"
@@ -96,7 +96,9 @@ TEST(Learner, StandardisingIsTheOnlyChange) {
             VectorXd(with.learnt.experience.rewards()));
   const InputScaling scaling =
       measure_inputs(with.learnt.controller.layout, with.learnt.experience);
-  EXPECT_EQ(as<EchoStateNetwork>(*without.learnt.controller.reservoir)->with_input_scaling(scaling).input(),
+  EXPECT_EQ(as<EchoStateNetwork>(*without.learnt.controller.reservoir)
+                ->with_input_scaling(scaling)
+                .input(),
             as<EchoStateNetwork>(*with.learnt.controller.reservoir)->input());
 }
 

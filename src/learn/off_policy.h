@@ -8,7 +8,7 @@
 
 #include <waggle/controller.h>
 #include <waggle/evaluation.h>
-#include <waggle/temporal_difference.h>
+#include <waggle/fit/temporal_difference.h>
 
 #include "control/prepared_rows.h"
 

@@ -50,6 +50,9 @@ class PredictiveLearner final : public Fitter {
   Index washout(const ExperienceSummary& summary) const override;
   bool learns_from_divergence() const override { return true; }
   void forget_rows() override;
+  RowsBefore before(const Controller& controller) const override {
+    return rows_before(*rows_, controller);
+  }
 
  private:
   void walk(const FitTask& task, const Learnt& learnt, const ProgressCallback& progress);
@@ -194,6 +197,7 @@ void PredictiveLearner::remember(PredictiveTask& task) {
   }
   rows_->set_rewards(task.rewards.offset, task.rewards.unit);
   rows_->set_washout(task.washout);
+  rows_->set_rows(rows);
 }
 
 /// Two layers: predictions linear in the memory, then others that also see random features of these
@@ -216,15 +220,16 @@ PredictiveHead PredictiveLearner::fit_state(const PredictiveTask& task, bool jud
                                                  .seed = seed,
                                                  .stream = stream_of(found_.made(), Drawn::layer)});
   const Index n = rows_->memory().size();
-  PredictionSums second(rows_->memory(), n + options.layer, prediction_options(task));
-  rows_->for_each(task.rows, [&](const RememberedRows& window) {
-    MatrixXd x(n + options.layer, window.count);
-    x.topRows(n) = window.memory.leftCols(window.count);
-    MatrixXd predictions = MatrixXd::Zero(head.first.rows(), window.count);
-    linalg::add_product(head.first, x.topRows(n), predictions);
-    head.layer.write(predictions, x.bottomRows(options.layer));
-    second.add(window, x);
-  });
+  PredictionSums second = rows_->sum(
+      task.rows, PredictionSums(rows_->memory(), n + options.layer, prediction_options(task)),
+      [&](PredictionSums& sums, const RememberedRows& window) {
+        MatrixXd x(n + options.layer, window.count);
+        x.topRows(n) = window.memory.leftCols(window.count);
+        MatrixXd predictions = MatrixXd::Zero(head.first.rows(), window.count);
+        linalg::add_product(head.first, x.topRows(n), predictions);
+        head.layer.write(predictions, x.bottomRows(options.layer));
+        sums.add(window, x);
+      });
   choose_ridges(second, 1);
   head.second = second.solve(by_action);
   if (judge) quality_.explained = second.cross_validated();

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/recall.h>
 #include <waggle/environments.h>
 #include <waggle/evaluation.h>
 #include <waggle/learner.h>
 #include <waggle/predictive.h>
 #include <waggle/presets.h>
-#include <waggle/recall.h>
 
 #include "learn/collecting.h"
 
@@ -113,7 +113,8 @@ TEST(PredictiveLearner, FewRoundsAreFittedAgainUntilThereAreEnoughToAverage) {
       return true;
     };
     const Learnt learnt = learn(simulation, random, options, with);
-    const std::vector<PredictiveHead>& heads = as<PredictiveNetwork>(*learnt.controller.reservoir)->heads();
+    const std::vector<PredictiveHead>& heads =
+        as<PredictiveNetwork>(*learnt.controller.reservoir)->heads();
     ASSERT_EQ(std::ssize(heads), averaged);
     if (averaged > 1) EXPECT_NE(heads[0].value.directions, heads[1].value.directions);
     // The last of them is the one that is judged.

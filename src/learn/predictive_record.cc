@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "prediction/foresight.h"
+
 namespace waggle {
 
 using Eigen::Index;
@@ -82,6 +84,23 @@ void PredictiveRecord::fill(const HistoryMemory& memory, Model& model) const {
   model.diagnostics = diagnostics_;
   model.deviation_factor = deviation_;
   model.improvement = improvement_;
+}
+
+RowsBefore rows_before(const RememberedExperience& rows, const Controller& controller) {
+  RowsBefore result{.state = VectorXd::Zero(controller.reservoir->units()), .action = {}};
+  const std::optional<RememberedExperience::Before>& known = rows.beginning();
+  if (!known || known->in_episode == 0) return result;
+  result.state.head(known->memory.size()) = known->memory;
+  result.state.segment(known->memory.size(), known->channels.size()) = known->channels;
+  complete(*as<PredictiveNetwork>(*controller.reservoir), result.state);
+  result.action = known->channels;
+  if (controller.actions.is_discrete()) {
+    Index choice = 0;
+    known->channels.maxCoeff(&choice);
+    result.action = VectorXd::Constant(1, static_cast<double>(choice));
+  }
+  result.in_episode = known->in_episode;
+  return result;
 }
 
 }  // namespace waggle

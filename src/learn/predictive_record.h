@@ -7,6 +7,7 @@
 #include <waggle/predictive.h>
 
 #include "learn/choices.h"
+#include "learn/fitter.h"
 #include "prediction/dynamics_fit.h"
 #include "prediction/remembered.h"
 #include "value/fitted_iteration.h"
@@ -53,5 +54,8 @@ class PredictiveRecord {
   Improvement improvement_;
   Eigen::MatrixXd deviation_;  // of the last fit's weights, if it was judged
 };
+
+/// What was before the first row of this process, as walks have found it.
+RowsBefore rows_before(const RememberedExperience& rows, const Controller& controller);
 
 }  // namespace waggle

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/env/pendulum.h>
 #include <waggle/learner.h>
-#include <waggle/pendulum.h>
 #include <waggle/presets.h>
 
 namespace waggle {

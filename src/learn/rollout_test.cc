@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <waggle/market_maker.h>
+#include <waggle/env/market_maker.h>
 #include <waggle/rollout.h>
 
 #include "expect_error.h"

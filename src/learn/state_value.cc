@@ -67,12 +67,13 @@ FittedIteration fit_value_on_states(const PredictiveTask& task, const Predictive
   }
   const FitOptions& fit = task.options;
   if (fit.limits.any()) limit_next(transitions, fit.limits, task.actions, steps);
-  const FittedIterationOptions iteration{.discount = fit.value.discount,
-                                         .last = start.last,
-                                         .trace = choose_trace(steps.reward),
-                                         .caution = choose_caution(steps, fit.value.discount, start.acts),
-                                         .bounds = possible_values(steps, fit.value.discount),
-                                         .confidence = start.judge && fit.confidence};
+  const FittedIterationOptions iteration{
+      .discount = fit.value.discount,
+      .last = start.last,
+      .trace = choose_trace(steps.reward),
+      .caution = choose_caution(steps, fit.value.discount, start.acts),
+      .bounds = possible_values(steps, fit.value.discount),
+      .confidence = start.judge && fit.confidence};
   return iterate_value(steps, head, task.actions, std::move(start.values), iteration, progress);
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include <waggle/progress.h>
+#include <waggle/base/progress.h>
 
 #include "learn/choices.h"
 #include "prediction/dynamics_fit.h"

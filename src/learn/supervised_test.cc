@@ -5,9 +5,9 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include <waggle/base/random.h>
+#include <waggle/env/series.h>
 #include <waggle/presets.h>
-#include <waggle/random.h>
-#include <waggle/series.h>
 #include <waggle/supervised.h>
 
 #include "expect_error.h"

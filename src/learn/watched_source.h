@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <waggle/progress.h>
+#include <waggle/base/progress.h>
 #include <waggle/trajectory.h>
 
 namespace waggle {
@@ -31,6 +31,7 @@ class WatchedSource final : public TrajectorySource {
     return more;
   }
   std::optional<bool> cut_out() const override { return source_.cut_out(); }
+  Exchange* exchange() const override { return source_.exchange(); }
 
   /// How many rows there are, once that is known.
   void set_rows(Eigen::Index rows) { rows_ = static_cast<double>(rows); }

@@ -7,7 +7,7 @@
 
 #include <Eigen/Eigenvalues>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 #ifdef WAGGLE_WITH_LAPACK
 #include <memory>

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include <waggle/least_squares.h>
+#include <waggle/fit/least_squares.h>
 
 #include "core/check.h"
 #include "core/memory.h"

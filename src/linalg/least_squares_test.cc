@@ -4,7 +4,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/least_squares.h>
+#include <waggle/fit/least_squares.h>
 
 #include "expect_error.h"
 #include "random_numbers.h"

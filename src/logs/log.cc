@@ -101,7 +101,8 @@ class Log::Reader {
       started_ = true;
     }
     const Index width = 1 + action_size + observation_size;
-    const Index rows = std::min(options_.needs.chunk_rows, std::max<Index>(1, kChunkNumbers / width));
+    const Index rows =
+        std::min(options_.needs.chunk_rows, std::max<Index>(1, kChunkNumbers / width));
     while (has_ahead_ && chunk.steps() < rows) {
       std::swap(row_, ahead_);
       has_ahead_ = fetch();
@@ -166,8 +167,8 @@ class Log::Reader {
       if (!ahead_.added) habits.add(surveyed_);
     }
     const std::string path = files_[0].string();
-    require(rows_ >= options_.needs.minimum_rows, "'{}': the log has {}, at least {} are needed", path,
-            counted(rows_, "row"), options_.needs.minimum_rows);
+    require(rows_ >= options_.needs.minimum_rows, "'{}': the log has {}, at least {} are needed",
+            path, counted(rows_, "row"), options_.needs.minimum_rows);
     require(varies || terminates || !options_.needs.reward_must_vary,
             "'{}': the reward {} is {} in every row: there is nothing to learn from it", path,
             shown(options_.reward), first_reward);

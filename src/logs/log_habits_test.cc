@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 namespace {

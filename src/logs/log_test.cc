@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
 #include <waggle/model_file.h>
@@ -289,7 +289,8 @@ TEST_F(LogFile, BadInputIsNamed) {
   expect_refused("", {}, "log.csv", "empty");
   expect_refused(good, {.needs = {.minimum_rows = 100}}, "2 rows", "at least 100");
   expect_refused("reward,action\n1,0\n1,1\n", {}, "'reward' is 1 in every row");
-  EXPECT_EQ(Log(csv("reward,action\n1,0\n1,1\n"), {.needs = {.reward_must_vary = false}}).rows(), 2);
+  EXPECT_EQ(Log(csv("reward,action\n1,0\n1,1\n"), {.needs = {.reward_must_vary = false}}).rows(),
+            2);
   EXPECT_EQ(Log(csv("reward,action,terminated\n1,0,0\n1,1,0\n1,1,1\n")).rows(), 3);
   expect_refused("reward,action\n1,0.5\n2,0.5\n", {}, "'action' is 0.5 in every row");
   expect_refused("reward,action\n1,up\n2,up\n", {}, "'action' is 'up' in every row");

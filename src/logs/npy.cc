@@ -127,8 +127,8 @@ void read_shape(Array& array, std::string_view header) {
     if (shape.empty()) break;
     std::uint64_t size = 0;
     const auto [end, code] = std::from_chars(shape.data(), shape.data() + shape.size(), size);
-    require(code == std::errc() && size <= kMostArrayRows, "{}: the header's shape is malformed at {}",
-            array.name, shown(shape));
+    require(code == std::errc() && size <= kMostArrayRows,
+            "{}: the header's shape is malformed at {}", array.name, shown(shape));
     shape.remove_prefix(static_cast<std::size_t>(end - shape.data()));
     if (dimensions < 2) sizes[dimensions] = size;
     ++dimensions;

@@ -96,8 +96,8 @@ PredictionQuality quality_of(const model_file::Predictions& read) {
   quality.reward_model = read.reward_model;
   for (const model_file::Horizon& horizon : read.horizons) {
     require(horizon.explained.size() == read.names.size(),
-            "predictions: {} numbers for {} names, {} steps ahead",
-            horizon.explained.size(), read.names.size(), horizon.steps);
+            "predictions: {} numbers for {} names, {} steps ahead", horizon.explained.size(),
+            read.names.size(), horizon.steps);
     quality.horizons.push_back(horizon.steps);
   }
   quality.explained.resize(std::ssize(read.horizons), std::ssize(read.names));

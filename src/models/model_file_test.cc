@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <waggle/base/random.h>
 #include <waggle/model.h>
 #include <waggle/model_file.h>
 #include <waggle/presets.h>
-#include <waggle/random.h>
 
 #include "damage.h"
 #include "expect_error.h"

@@ -16,6 +16,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr Index kStretch = 256;  // rows that are kept or left out together
+constexpr Index kOthers = 4;     // of a transition: reward, whether terminated, row, in_episode
 
 /// dynamics(s) over (1, s) v_i for every i: the regressors of the after-state.
 MatrixXd regressors(const PredictiveHead& head, const Ref<const MatrixXd>& s,
@@ -65,53 +66,50 @@ bool TransitionGatherer::is_kept(Index row) const {
 }
 
 void TransitionGatherer::add(const RememberedRows& window) {
-  if (result_.channels.rows() == 0) {
-    const Index q = (head_.second.size() > 0 ? head_.second : head_.first).rows();
-    result_.state.resize(q, 0);
-    result_.next.resize(q, 0);
-    result_.channels.resize(window.channels.rows(), 0);
-  }
+  const Index q = (head_.second.size() > 0 ? head_.second : head_.first).rows();
+  const Index c = window.channels.rows();
+  if (columns_.rows() == 0) columns_.resize(2 * q + c + kOthers, 0);
   bool any = false;
   for (Index i = 0; i < window.count && !any; ++i) any = is_kept(window.first + i);
-  MatrixXd s;
-  if (any) s = predictive_state(head_, window.memory.leftCols(window.columns));
-  if (any && result_.count() + window.count > capacity_) {
-    capacity_ = 2 * (result_.count() + window.count);
-    result_.state.conservativeResize(s.rows(), capacity_);
-    result_.next.conservativeResize(s.rows(), capacity_);
-    result_.channels.conservativeResize(window.channels.rows(), capacity_);
-    result_.reward.conservativeResize(capacity_);
+  if (!any) return;
+  const MatrixXd s = predictive_state(head_, window.memory.leftCols(window.columns));
+  if (count_ + window.count > columns_.cols()) {
+    columns_.conservativeResize(Eigen::NoChange, 2 * (count_ + window.count));
   }
   for (Index i = 0; i < window.count; ++i) {
-    const Index place = in_episode_;
-    in_episode_ = window.ends[static_cast<std::size_t>(i)] == EpisodeEnd::none ? place + 1 : 0;
-    if (window.following[static_cast<std::size_t>(i)] == 0 || !is_kept(window.first + i)) continue;
-    const Index at = result_.count();
-    result_.state.col(at) = s.col(i);
-    result_.next.col(at) = s.col(i + 1);
-    result_.channels.col(at) = window.channels.col(i);
-    result_.reward[at] = window.rewards[i + 1];
-    result_.terminated.push_back(window.ends[static_cast<std::size_t>(i) + 1] ==
-                                 EpisodeEnd::terminated);
-    result_.rows.push_back(window.first + i);
-    result_.in_episode.push_back(place);
+    const auto at = static_cast<std::size_t>(i);
+    if (window.following[at] == 0 || !is_kept(window.first + i)) continue;
+    const bool terminated = window.ends[at + 1] == EpisodeEnd::terminated;
+    columns_.col(count_++) << s.col(i), s.col(i + 1), window.channels.col(i), window.rewards[i + 1],
+        terminated ? 1.0 : 0.0, static_cast<double>(window.first + i),
+        static_cast<double>(window.in_episode[at]);
   }
 }
 
-Transitions TransitionGatherer::take() {
-  const Index count = result_.count();
-  result_.state.conservativeResize(Eigen::NoChange, count);
-  result_.next.conservativeResize(Eigen::NoChange, count);
-  result_.channels.conservativeResize(Eigen::NoChange, count);
-  result_.reward.conservativeResize(count);
-  return std::move(result_);
+Transitions TransitionGatherer::take(Exchange* exchange) {
+  columns_.conservativeResize(Eigen::NoChange, count_);
+  const MatrixXd all = joined(exchange, std::move(columns_));
+  const Index q = (head_.second.size() > 0 ? head_.second : head_.first).rows();
+  const Index c = all.rows() - 2 * q - kOthers;
+  Transitions result;
+  result.state = all.topRows(q);
+  result.next = all.middleRows(q, q);
+  result.channels = all.middleRows(2 * q, c);
+  result.reward = all.row(2 * q + c).transpose();
+  for (Index i = 0; i < all.cols(); ++i) {
+    const auto others = all.col(i).tail(kOthers);
+    result.terminated.push_back(others[1] != 0.0);
+    result.rows.push_back(static_cast<Index>(others[2]));
+    result.in_episode.push_back(static_cast<Index>(others[3]));
+  }
+  return result;
 }
 
 Transitions gather(RememberedExperience& experience, TrajectorySource& source,
                    const PredictiveHead& head, Index rows, Index most) {
   TransitionGatherer gatherer(head, rows, most);
   experience.for_each(source, [&](const RememberedRows& window) { gatherer.add(window); });
-  return gatherer.take();
+  return gatherer.take(source.exchange());
 }
 
 void fit_after_state(const Transitions& transitions, const InputLayout& layout,

@@ -4,8 +4,8 @@
 
 #include <Eigen/Core>
 
+#include <waggle/fit/scaling.h>
 #include <waggle/predictive.h>
-#include <waggle/scaling.h>
 
 #include "prediction/remembered.h"
 
@@ -32,16 +32,16 @@ class TransitionGatherer {
   TransitionGatherer(const PredictiveHead& head, Eigen::Index rows, Eigen::Index most);
 
   void add(const RememberedRows& window);
-  Transitions take();
+  /// With those of other processes.
+  Transitions take(Exchange* exchange);
 
  private:
   bool is_kept(Eigen::Index row) const;
 
   const PredictiveHead& head_;
   Eigen::Index stretches_, wanted_;
-  Eigen::Index capacity_ = 0;
-  Eigen::Index in_episode_ = 0;
-  Transitions result_;
+  Eigen::Index count_ = 0;
+  Eigen::MatrixXd columns_;  // a transition in each: s_k, s_{k+1}, channels, and what else there is
 };
 
 /// The same of a whole experience.

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 

@@ -11,6 +11,9 @@ namespace waggle {
 Eigen::MatrixXd predictive_state(const PredictiveHead& head,
                                  const Eigen::Ref<const Eigen::MatrixXd>& m);
 
+/// Fills in u of every head and r̂ of a state whose memory and channels of the action are given.
+void complete(const PredictiveNetwork& network, Eigen::Ref<Eigen::VectorXd> x);
+
 /// One head's way from a memory to its after-state. Holds its work space, so that nothing allocates
 /// after construction.
 class Foresight {

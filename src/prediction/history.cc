@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <waggle/history.h>
+#include <waggle/fit/history.h>
 
 #include "core/check.h"
 #include "prediction/history_carry.h"

@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/history.h>
+#include <waggle/fit/history.h>
 
 namespace waggle {
 

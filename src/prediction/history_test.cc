@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/history.h>
+#include <waggle/fit/history.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"

@@ -56,11 +56,21 @@ PredictionSums::PredictionSums(const HistoryMemory& memory, Index features,
   if (options_.action_unit.size() == 0) options_.action_unit.setOnes(channels);
   for (Half& half : halves_) {
     half.gram.assign(kHorizonCount, {});
-    half.cross.assign(kHorizonCount, MatrixXd::Zero(width(kHorizonCount - 1), targets_));
+    half.cross.assign(kHorizonCount, {});
     half.squares.setZero(kHorizonCount, outputs_);
     half.sums = half.squares;
-    half.rows.setZero(kHorizonCount);
+    half.rows.setZero(kHorizonCount, 1);
   }
+}
+
+Arrays PredictionSums::arrays() {
+  Arrays arrays;
+  for (Half& half : halves_) {
+    for (MatrixXd& gram : half.gram) arrays.push_back(&gram);
+    for (MatrixXd& cross : half.cross) arrays.push_back(&cross);
+    for (MatrixXd* sum : {&half.squares, &half.sums, &half.rows}) arrays.push_back(sum);
+  }
+  return arrays;
 }
 
 Index PredictionSums::width(Index horizon) const {
@@ -119,10 +129,12 @@ void PredictionSums::add(const RememberedRows& rows, const Ref<const MatrixXd>& 
         }
         MatrixXd cross = MatrixXd::Zero(width(known), targets_);
         linalg::add_outer_product(regressors, outputs, cross);
-        half.cross[static_cast<std::size_t>(h)].topRows(width(known)) += cross;
+        MatrixXd& sum = half.cross[static_cast<std::size_t>(h)];
+        if (sum.size() == 0) sum.setZero(width(kHorizonCount - 1), targets_);
+        sum.topRows(width(known)) += cross;
         half.squares.row(h) += outputs.topRows(outputs_).rowwise().squaredNorm().transpose();
         half.sums.row(h) += outputs.topRows(outputs_).rowwise().sum().transpose();
-        half.rows[h] += static_cast<double>(count);
+        half.rows(h) += static_cast<double>(count);
       }
     }
   }
@@ -138,7 +150,8 @@ PredictionSums::System PredictionSums::system(Index horizon, int only) const {
       const MatrixXd& gram = half.gram[static_cast<std::size_t>(known)];
       if (gram.size() > 0) result.gram += gram.topLeftCorner(size, size);
     }
-    result.cross += half.cross[static_cast<std::size_t>(horizon)].topRows(size);
+    const MatrixXd& cross = half.cross[static_cast<std::size_t>(horizon)];
+    if (cross.size() > 0) result.cross += cross.topRows(size);
   }
   return result;
 }
@@ -154,7 +167,7 @@ MatrixXd PredictionSums::solve(bool by_action) const {
   // The predictions C_h x of all horizons, side by side.
   MatrixXd predictions(features_, 0);
   for (Index h = 0; h < kHorizonCount; ++h) {
-    if (halves_[0].rows[h] + halves_[1].rows[h] == 0.0) continue;
+    if (halves_[0].rows(h) + halves_[1].rows(h) == 0.0) continue;
     const MatrixXd solved = coefficients(system(h, -1), ridges_[static_cast<std::size_t>(h)]);
     predictions.conservativeResize(Eigen::NoChange, predictions.cols() + used);
     predictions.rightCols(used) = solved.topLeftCorner(features_, used);
@@ -194,7 +207,7 @@ MatrixXd PredictionSums::solve(bool by_action) const {
 }
 
 bool PredictionSums::is_judged(Index horizon) const {
-  return halves_[0].rows[horizon] >= 1.0 && halves_[1].rows[horizon] >= 1.0;
+  return halves_[0].rows(horizon) >= 1.0 && halves_[1].rows(horizon) >= 1.0;
 }
 
 VectorXd PredictionSums::unexplained(Index horizon, const Systems& systems, double ridge) const {
@@ -208,7 +221,7 @@ VectorXd PredictionSums::unexplained(Index horizon, const Systems& systems, doub
       left[y] += half.squares(horizon, y) - 2.0 * solved.col(y).dot(judged.cross.col(y)) +
                  solved.col(y).dot(judged.gram * solved.col(y));
       total[y] += half.squares(horizon, y) -
-                  half.sums(horizon, y) * half.sums(horizon, y) / half.rows[horizon];
+                  half.sums(horizon, y) * half.sums(horizon, y) / half.rows(horizon);
     }
   }
   const VectorXd squares = halves_[0].squares.row(horizon) + halves_[1].squares.row(horizon);

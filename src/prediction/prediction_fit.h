@@ -46,6 +46,10 @@ class PredictionSums {
   /// Adds rows; `x` has a column for each of rows.count.
   void add(const RememberedRows& rows, const Eigen::Ref<const Eigen::MatrixXd>& x);
 
+  /// What is summed, and adding what other rows sum up to.
+  Arrays arrays();
+  void merge(PredictionSums&& later) { add_arrays(later.arrays(), arrays()); }
+
   /// 1e-3 each until they are set.
   void set_ridges(const PredictionRidges& ridges) { ridges_ = ridges; }
   /// Those that leave the least unexplained of one half, fitted to the other; 1e-3 unless another
@@ -71,12 +75,13 @@ class PredictionSums {
 
  private:
   struct Half {
-    // Rows by the longest horizon that is known of them, so that each is added once.
+    // Rows by the longest horizon that is known of them, so that each is added once. Empty where
+    // there are none.
     std::vector<Eigen::MatrixXd> gram;   // (features + actions)²
     std::vector<Eigen::MatrixXd> cross;  // … × outputs, by horizon
     Eigen::MatrixXd squares;             // horizons × outputs
     Eigen::MatrixXd sums;
-    Eigen::VectorXd rows;  // by horizon
+    Eigen::MatrixXd rows;  // by horizon, one column
   };
   struct System {
     Eigen::MatrixXd gram, cross;

@@ -138,22 +138,28 @@ void PredictiveNetwork::step(const Ref<const VectorXd>& x, const Ref<const Vecto
   VectorXd known = z;
   known.segment(memory_.layout().action_offset(), c) = x.segment(n, c);
   memory_.step(x.head(n), known, next.head(n));
-  const auto m = next.head(n);
   next.segment(n, c) = z.segment(memory_.layout().action_offset(), c);
-  const VectorXd v = next.segment(n, c);
+  complete(*this, next);
+}
+
+void complete(const PredictiveNetwork& network, Ref<VectorXd> x) {
+  const Index n = network.memory().size();
+  const Index c = network.memory().layout().action_channels();
+  const auto m = x.head(n);
+  const VectorXd v = x.segment(n, c);
   Index at = n + c;
   double reward = 0.0;
-  for (const PredictiveHead& head : heads_) {
+  for (const PredictiveHead& head : network.heads()) {
     MatrixXd affine(head.after(), 1 + c);
     Foresight(head).after_memory(m, affine);
-    next.segment(at, head.after()) = affine.col(0) + affine.rightCols(c) * v;
+    x.segment(at, head.after()) = affine.col(0) + affine.rightCols(c) * v;
     at += head.after();
     if (head.reward.size() > 0) reward += v.dot(head.reward * m);
     if (head.knots.size() > 0) {
       reward += head.bends.cwiseProduct(((-head.knots).colwise() + v).cwiseMax(0.0)).sum();
     }
   }
-  next[at] = reward / static_cast<double>(heads_.size());
+  x[at] = reward / static_cast<double>(network.heads().size());
 }
 
 void PredictiveNetwork::require_layout(const InputLayout& layout) const {

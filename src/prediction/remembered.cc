@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "core/check.h"
+#include "data/chunks.h"
 
 namespace waggle {
 
 using Eigen::Index;
-using Eigen::Ref;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 namespace {
@@ -27,7 +28,7 @@ RememberedExperience::RememberedExperience(HistoryMemory memory)
   rows_.channels.setZero(memory_.layout().action_channels(), width);
   rows_.rewards.setZero(width);
   rows_.ends.resize(static_cast<std::size_t>(width));
-  rows_.early.resize(static_cast<std::size_t>(width));
+  rows_.in_episode.resize(static_cast<std::size_t>(width));
   rows_.following.resize(static_cast<std::size_t>(width));
   z_.setZero(memory_.layout().size());
 }
@@ -37,18 +38,18 @@ void RememberedExperience::set_rewards(double offset, double unit) {
   unit_ = unit;
 }
 
-void RememberedExperience::take(double reward, const Ref<const VectorXd>& action,
-                                const Ref<const VectorXd>& observation, EpisodeEnd end, Index row) {
+/// Row k of a chunk; `row` counts from the first that this process has.
+void RememberedExperience::take(const Trajectory& chunk, Index k, Index row) {
   const InputLayout& layout = memory_.layout();
-  layout.write(reward, action, observation, z_);
+  layout.write(chunk.rewards()[k], chunk.actions().col(k), chunk.observations().col(k), z_);
   auto taken = z_.segment(layout.action_offset(), layout.action_channels());
   rows_.channels.col(filled_) = taken;
   auto m = rows_.memory.col(filled_);
   if (row < kept_rows_) {
     m = kept_[static_cast<std::size_t>(row / kBlock)].col(row % kBlock);
   } else {
-    taken = previous_;  // what is remembered at this step is the action before it
-    memory_.step(state_, z_, m);
+    taken = now_.channels;  // what is remembered at this step is the action before it
+    memory_.step(now_.memory, z_, m);
     require(m.allFinite(), "the memory overflows at row {}: it needs a smaller operator_norm", row);
     if (row < most_kept_) {
       if (row % kBlock == 0) kept_.emplace_back(memory_.size(), kBlock);
@@ -56,23 +57,24 @@ void RememberedExperience::take(double reward, const Ref<const VectorXd>& action
       ++kept_rows_;
     }
   }
-  state_ = m;
-  previous_ = rows_.channels.col(filled_);
-  rows_.rewards[filled_] = (reward - offset_) / unit_;
-  rows_.ends[static_cast<std::size_t>(filled_)] = end;
-  rows_.early[static_cast<std::size_t>(filled_)] = in_episode_ < washout_;
+  const auto at = static_cast<std::size_t>(filled_);
+  rows_.rewards[filled_] = (chunk.rewards()[k] - offset_) / unit_;
+  rows_.ends[at] = chunk.end(k);
+  rows_.in_episode[at] = now_.in_episode;
+  now_.memory = m;
+  now_.channels = rows_.channels.col(filled_);
+  ++now_.in_episode;
   ++filled_;
-  ++in_episode_;
-  if (end == EpisodeEnd::none) return;
-  state_.setZero();
-  previous_.setZero();
-  in_episode_ = 0;
+  if (chunk.end(k) == EpisodeEnd::none) return;
+  now_.memory.setZero();
+  now_.channels.setZero();
+  now_.in_episode = 0;
 }
 
-void RememberedExperience::hand_over(bool last,
+void RememberedExperience::hand_over(Index count, bool last,
                                      const std::function<void(const RememberedRows&)>& visit) {
   constexpr Index kAhead = RememberedRows::kLookahead;
-  rows_.count = last ? filled_ : filled_ - kAhead;
+  rows_.count = count;
   rows_.columns = filled_;
   for (Index i = filled_ - 1; i >= 0; --i) {
     const auto at = static_cast<std::size_t>(i);
@@ -80,43 +82,111 @@ void RememberedExperience::hand_over(bool last,
     const bool is_last = i + 1 == filled_;
     rows_.following[at] = ends ? 0 : is_last ? (last ? 0 : kAhead) : rows_.following[at + 1] + 1;
   }
-  for (std::size_t at = 0; at < static_cast<std::size_t>(rows_.count); ++at) {
-    if (rows_.early[at]) rows_.following[at] = 0;
+  for (std::size_t at = 0; at < static_cast<std::size_t>(count); ++at) {
+    if (rows_.in_episode[at] < washout_) rows_.following[at] = 0;
   }
-  if (rows_.count > 0) visit(rows_);
+  visit(rows_);
   // The rows that only followed are the first of the next window.
-  const Index left = filled_ - rows_.count;
+  const Index left = filled_ - count;
   for (Index i = 0; i < left; ++i) {
-    const Index from = rows_.count + i;
+    const Index from = count + i;
     rows_.memory.col(i) = rows_.memory.col(from);
     rows_.channels.col(i) = rows_.channels.col(from);
     rows_.rewards[i] = rows_.rewards[from];
     rows_.ends[static_cast<std::size_t>(i)] = rows_.ends[static_cast<std::size_t>(from)];
-    rows_.early[static_cast<std::size_t>(i)] = rows_.early[static_cast<std::size_t>(from)];
+    rows_.in_episode[static_cast<std::size_t>(i)] =
+        rows_.in_episode[static_cast<std::size_t>(from)];
   }
-  rows_.first += rows_.count;
+  rows_.first += count;
   filled_ = left;
+}
+
+void RememberedExperience::begin(const Before& before) {
+  now_ = before;
+  if (now_.memory.size() == 0) {
+    now_.memory.setZero(memory_.size());
+    now_.channels.setZero(memory_.layout().action_channels());
+  }
+  filled_ = 0;
+}
+
+/// Remembers the rows of this process; returns whether an episode ends among them.
+bool RememberedExperience::drive(TrajectorySource& source, const Before& from) {
+  begin(from);
+  Index row = 0;
+  bool ends = false;
+  for_each_chunk(source, [&](const Trajectory& chunk, Index /*first*/) {
+    require_fit(memory_.layout(), chunk);
+    for (Index k = 0; k < chunk.steps(); ++k) {
+      take(chunk, k, row++);
+      filled_ = 0;
+      ends = ends || chunk.end(k) != EpisodeEnd::none;
+    }
+  });
+  return ends;
+}
+
+/// What is remembered where the rows of this process begin is what the process before ends with;
+/// that is known where an episode ends among its rows, or else from those before it.
+void RememberedExperience::find_beginning(TrajectorySource& source) {
+  const Index own = source.exchange()->part().number;
+  const Index channels = memory_.layout().action_channels();
+  const auto before = [&](const auto& column) {
+    return Before{column.tail(memory_.size()), column.segment(2, channels),
+                  static_cast<Index>(column[1])};
+  };
+  // Whether it is known, in_episode, channels, memory; a column for each process.
+  MatrixXd end = MatrixXd::Zero(2 + channels + memory_.size(), 1);
+  MatrixXd ends;
+  Before from;
+  bool begins = own == 0;  // it is known where
+  bool driven = false, goes_on = true;
+  while (goes_on) {
+    if (end(0) == 0.0 && (begins || !driven)) {
+      const bool known = drive(source, from) || begins;
+      driven = true;
+      end << (known ? 1.0 : 0.0), static_cast<double>(now_.in_episode), now_.channels, now_.memory;
+      if (!begins) {
+        kept_.clear();
+        kept_rows_ = 0;
+      }
+    }
+    ends = joined(source.exchange(), end);
+    if (own > 0 && ends(0, own - 1) == 1.0) {
+      from = before(ends.col(own - 1));
+      begins = true;
+    }
+    goes_on = ends.row(0).minCoeff() == 0.0;
+  }
+  begin(from);
+  beginning_ = now_;
+  end_ = before(ends.rightCols(1).col(0));
 }
 
 void RememberedExperience::for_each(TrajectorySource& source,
                                     const std::function<void(const RememberedRows&)>& visit) {
-  state_.setZero(memory_.size());
-  previous_.setZero(memory_.layout().action_channels());
-  rows_.first = 0;
-  filled_ = 0;
-  in_episode_ = 0;
+  const bool shared = source.exchange() != nullptr;
+  if (shared && !beginning_) find_beginning(source);
+  begin(beginning_.value_or(Before{}));
+  const Exchange::Part own = own_rows(source);
+  rows_.first = own.first;
+  const auto left = [&] { return own.first + own.count - rows_.first; };
+  const auto next_count = [&] {
+    return std::min({kBlock, leaf_rows_ - rows_.first % leaf_rows_, left()});
+  };
   Index row = 0;
   Trajectory chunk(1, 0);
   source.rewind();
   while (source.next(chunk)) {
     require_fit(memory_.layout(), chunk);
-    for (Index k = 0; k < chunk.steps(); ++k, ++row) {
-      take(chunk.rewards()[k], chunk.actions().col(k), chunk.observations().col(k), chunk.end(k),
-           row);
-      if (filled_ == rows_.rewards.size()) hand_over(false, visit);
+    for (Index k = 0; k < chunk.steps() && left() > 0; ++k, ++row) {
+      take(chunk, k, row);
+      const Index count = next_count();
+      if (filled_ == count + RememberedRows::kLookahead) hand_over(count, false, visit);
     }
   }
-  hand_over(true, visit);
+  while (filled_ > 0 && left() > 0) hand_over(std::min(filled_, next_count()), true, visit);
+  if (!shared) end_ = now_;
 }
 
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/chunks.h"
 #include "linalg/dense.h"
 #include "prediction/foresight.h"
 
@@ -141,14 +142,19 @@ RewardByState fit_reward_by_state(const Transitions& transitions, const ActionSp
 /// The sums of the regressions of what is left of the reward on the memory, one for each choice.
 class RewardSums {
  public:
-  RewardSums(Index memory, Index choices) : choices_(static_cast<std::size_t>(choices)) {
+  RewardSums(Index memory, Index choices)
+      : memory_(memory), choices_(static_cast<std::size_t>(choices)) {}
+
+  Arrays arrays() {
+    Arrays arrays;
     for (Choice& choice : choices_) {
-      for (int half = 0; half < 2; ++half) {
-        choice.gram[half] = MatrixXd::Zero(memory, memory);
-        choice.cross[half] = VectorXd::Zero(memory);
+      for (Half& half : choice.half) {
+        for (MatrixXd* sum : {&half.gram, &half.cross, &half.squares}) arrays.push_back(sum);
       }
     }
+    return arrays;
   }
+  void merge(RewardSums&& later) { add_arrays(later.arrays(), arrays()); }
 
   /// Adds rows; `told` is what functions of the head's u tell.
   void add(const RememberedRows& window, const PredictiveHead& head, const RewardByState& told) {
@@ -172,15 +178,17 @@ class RewardSums {
         }
         if (members.empty()) continue;
         const MatrixXd m = window.memory(Eigen::all, members);
-        linalg::add_square(m, sum.gram[half]);
+        Half& total = sum.half[half];
+        if (total.gram.size() == 0) total = none();
+        linalg::add_square(m, total.gram);
         VectorXd left(m.cols());
         for (Index j = 0; j < m.cols(); ++j) {
           const Index i = members[static_cast<std::size_t>(j)];
           left[j] = window.rewards[i + 1] - told.mean - by_state[i];
         }
         const VectorXd cross = m * left;
-        sum.cross[half] += cross;
-        sum.squares[half] += left.squaredNorm();
+        total.cross += cross;
+        total.squares(0) += left.squaredNorm();
       }
     }
   }
@@ -190,19 +198,25 @@ class RewardSums {
   double solve(const RewardByState& told, PredictiveHead& head) const {
     double before = 0.0;
     double after = 0.0;
-    MatrixXd reward(std::ssize(choices_), choices_.front().gram[0].rows());
+    MatrixXd reward(std::ssize(choices_), memory_);
     for (std::size_t choice = 0; choice < choices_.size(); ++choice) {
-      const Choice& sum = choices_[choice];
+      Half halves[2];
       for (int half = 0; half < 2; ++half) {
-        if (!(sum.squares[half] > 0.0 && sum.squares[1 - half] > 0.0)) continue;
-        const VectorXd w = linalg::solve_positive(ridge_system(sum.gram[1 - half], kMemoryRidge),
-                                                  sum.cross[1 - half]);
-        before += sum.squares[half];
-        after += sum.squares[half] - 2.0 * w.dot(sum.cross[half]) + w.dot(sum.gram[half] * w);
+        halves[half] = choices_[choice].half[half];
+        if (halves[half].gram.size() == 0) halves[half] = none();
+      }
+      for (int half = 0; half < 2; ++half) {
+        const Half& judged = halves[half];
+        const Half& fitted = halves[1 - half];
+        if (!(judged.squares(0) > 0.0 && fitted.squares(0) > 0.0)) continue;
+        const VectorXd w =
+            linalg::solve_positive(ridge_system(fitted.gram, kMemoryRidge), fitted.cross);
+        before += judged.squares(0);
+        after += judged.squares(0) - 2.0 * w.dot(judged.cross.col(0)) + w.dot(judged.gram * w);
       }
       reward.row(static_cast<Index>(choice)) =
-          linalg::solve_positive(ridge_system(sum.gram[0] + sum.gram[1], kMemoryRidge),
-                                 sum.cross[0] + sum.cross[1])
+          linalg::solve_positive(ridge_system(halves[0].gram + halves[1].gram, kMemoryRidge),
+                                 halves[0].cross + halves[1].cross)
               .transpose();
     }
     // The walk saw all rows, the transitions may be some of them.
@@ -212,11 +226,17 @@ class RewardSums {
   }
 
  private:
-  struct Choice {
-    MatrixXd gram[2];
-    VectorXd cross[2];
-    double squares[2] = {};
+  struct Half {
+    MatrixXd gram, cross, squares;  // empty where there are no rows
   };
+  struct Choice {
+    Half half[2];
+  };
+  Half none() const {
+    return {MatrixXd::Zero(memory_, memory_), MatrixXd::Zero(memory_, 1), MatrixXd::Zero(1, 1)};
+  }
+
+  Index memory_;
   std::vector<Choice> choices_;
 };
 
@@ -227,9 +247,10 @@ double fit_reward_model(RememberedExperience& experience, TrajectorySource& sour
                         PredictiveHead& head) {
   const RewardByState told = fit_reward_by_state(transitions, actions, head);
   if (told.weights.size() == 0) return told.share;
-  RewardSums sums(experience.memory().size(), actions.choices);
-  experience.for_each(source, [&](const RememberedRows& window) { sums.add(window, head, told); });
-  return sums.solve(told, head);
+  return experience
+      .sum(source, RewardSums(experience.memory().size(), actions.choices),
+           [&](RewardSums& sums, const RememberedRows& window) { sums.add(window, head, told); })
+      .solve(told, head);
 }
 
 ExpectedRewards expected_rewards(RememberedExperience& experience, TrajectorySource& source,
@@ -243,20 +264,25 @@ ExpectedRewards expected_rewards(RememberedExperience& experience, TrajectorySou
         head.bends.col(k);
   }
   if (head.reward.size() == 0) return result;
-  // What the memory tells, in one more walk.
-  result.next.resize(head.reward.rows(), count);
+  // What the memory tells, in one more walk, each process of its own rows: r̂, then the vector.
   const std::vector<Index>& rows = transitions.rows;
-  std::size_t at = 0;
+  const Exchange::Part own = own_rows(source);
+  const auto first = std::lower_bound(rows.begin(), rows.end(), own.first) - rows.begin();
+  const auto end = std::lower_bound(rows.begin(), rows.end(), own.first + own.count) - rows.begin();
+  MatrixXd told(1 + head.reward.rows(), end - first);
+  auto at = static_cast<std::size_t>(first);
   experience.for_each(source, [&](const RememberedRows& window) {
     if (at == rows.size() || rows[at] >= window.first + window.count) return;
     const MatrixXd slopes = head.reward * window.memory.leftCols(window.columns);
     for (; at < rows.size() && rows[at] < window.first + window.count; ++at) {
       const Index i = rows[at] - window.first;
       const auto k = static_cast<Index>(at);
-      result.expected[k] += slopes.col(i).dot(transitions.channels.col(k));
-      result.next.col(k) = slopes.col(i + 1);
+      told.col(k - first) << slopes.col(i).dot(transitions.channels.col(k)), slopes.col(i + 1);
     }
   });
+  told = joined(source.exchange(), std::move(told));
+  result.expected += told.row(0).transpose();
+  result.next = told.bottomRows(head.reward.rows());
   return result;
 }
 

@@ -5,8 +5,8 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/spaces.h>
 #include <waggle/predictive.h>
-#include <waggle/spaces.h>
 
 #include "prediction/dynamics_fit.h"
 

@@ -1,4 +1,4 @@
-#include <waggle/activation.h>
+#include <waggle/fit/activation.h>
 
 #include "reservoir/kernels.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/activation.h>
-#include <waggle/describe.h>
+#include <waggle/base/describe.h>
+#include <waggle/fit/activation.h>
 
 namespace waggle {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include <waggle/activation.h>
-#include <waggle/echo_state.h>
-#include <waggle/least_squares.h>
-#include <waggle/random.h>
+#include <waggle/base/random.h>
+#include <waggle/fit/activation.h>
+#include <waggle/fit/echo_state.h>
+#include <waggle/fit/least_squares.h>
 
 #include "core/check.h"
 #include "linalg/dense.h"

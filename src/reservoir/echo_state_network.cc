@@ -4,8 +4,8 @@
 
 #include <Eigen/QR>
 
-#include <waggle/activation.h>
-#include <waggle/random.h>
+#include <waggle/base/random.h>
+#include <waggle/fit/activation.h>
 #include <waggle/reservoir.h>
 
 #include "core/check.h"

@@ -4,7 +4,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/echo_state.h>
+#include <waggle/fit/echo_state.h>
 
 #include "expect_error.h"
 #include "random_numbers.h"

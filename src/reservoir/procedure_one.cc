@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 #include <waggle/reservoir.h>
 
 #include "core/check.h"

@@ -3,9 +3,9 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/base/random.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/learner.h>
-#include <waggle/random.h>
 
 #include "expect_error.h"
 #include "linalg/dense.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <waggle/detail/text.h>
-#include <waggle/states.h>
+#include <waggle/fit/states.h>
 
 #include "core/check.h"
 #include "core/parallel.h"
@@ -129,7 +129,8 @@ class Window {
 
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     const Experience& rows, VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit, const Drive& drive) {
+                    const std::function<void(const StateBlock&)>& visit, const Drive& drive,
+                    Index in_episode) {
   const Drive steps =
       drive ? drive : [&](const auto& z, auto states) { reservoir.drive(z, states); };
   require(reservoir.inputs() == layout.size(),
@@ -144,13 +145,13 @@ void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
   int chunk = 0;
   int window = 0;
   Index row = 0;
-  Index first = 0;
-  Index in_episode = 0;
+  const Index begin = own_rows(rows.source()).first;
+  Index first = begin;
   const auto take = [&](Window& next) {
     if (row == chunks[chunk].steps()) {
       chunk = 1 - chunk;
       row = 0;
-      if (!rows.source().next(chunks[chunk])) return false;
+      if (!next_chunk(rows.source(), first - begin, chunks[chunk])) return false;
       require_fit(layout, chunks[chunk]);
     }
     next.take(chunks[chunk], row, first, in_episode);

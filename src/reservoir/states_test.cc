@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/states.h>
+#include <waggle/fit/states.h>
 
 #include "core/parallel.h"
 #include "expect_error.h"

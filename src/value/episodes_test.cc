@@ -6,8 +6,8 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/policy_iteration.h>
-#include <waggle/value.h>
+#include <waggle/fit/policy_iteration.h>
+#include <waggle/fit/value.h>
 
 #include "toy.h"
 

@@ -7,9 +7,9 @@
 
 #include <Eigen/Core>
 
-#include <waggle/states.h>
-#include <waggle/temporal_difference.h>
-#include <waggle/value.h>
+#include <waggle/fit/states.h>
+#include <waggle/fit/temporal_difference.h>
+#include <waggle/fit/value.h>
 
 namespace waggle {
 

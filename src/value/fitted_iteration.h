@@ -5,10 +5,10 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/progress.h>
+#include <waggle/base/spaces.h>
+#include <waggle/fit/value.h>
 #include <waggle/predictive.h>
-#include <waggle/progress.h>
-#include <waggle/spaces.h>
-#include <waggle/value.h>
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <waggle/random.h>
+#include <waggle/base/random.h>
 
 namespace waggle {
 namespace {

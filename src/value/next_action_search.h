@@ -6,8 +6,8 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/spaces.h>
 #include <waggle/predictive.h>
-#include <waggle/spaces.h>
 
 #include "core/parallel.h"
 #include "linalg/dense.h"

@@ -5,7 +5,7 @@
 
 #include <Eigen/Cholesky>
 
-#include <waggle/temporal_difference.h>
+#include <waggle/fit/temporal_difference.h>
 
 #include "core/check.h"
 #include "core/memory.h"

@@ -4,7 +4,7 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/temporal_difference.h>
+#include <waggle/fit/temporal_difference.h>
 
 #include "expect_error.h"
 #include "linalg/dense.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include <waggle/value.h>
+#include <waggle/fit/value.h>
 
 #include "core/check.h"
 #include "value/equations.h"

@@ -3,10 +3,10 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
+#include <waggle/fit/value.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>
-#include <waggle/value.h>
 
 #include "expect_error.h"
 #include "plain_learner.h"

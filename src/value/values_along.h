@@ -5,8 +5,8 @@
 
 #include <Eigen/Core>
 
-#include <waggle/states.h>
-#include <waggle/value.h>
+#include <waggle/fit/states.h>
+#include <waggle/fit/value.h>
 
 namespace waggle {
 

@@ -1,4 +1,4 @@
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 #include "logs/csv.h"
 #include "memory_file.h"

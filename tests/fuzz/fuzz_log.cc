@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 #include <waggle/log.h>
 
 #include "memory_file.h"

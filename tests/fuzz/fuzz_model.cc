@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
+#include <waggle/base/random.h>
 #include <waggle/model.h>
-#include <waggle/random.h>
 
 /// Any bytes are a model that can act or an Error.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

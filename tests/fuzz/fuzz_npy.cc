@@ -1,7 +1,7 @@
 #include <numeric>
 #include <vector>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 
 #include "logs/npy.h"
 #include "memory_file.h"

@@ -6,7 +6,7 @@
 #include <waggle_paper/presets.h>
 
 #include <waggle/detail/require.h>
-#include <waggle/states.h>
+#include <waggle/fit/states.h>
 
 namespace waggle::playground {
 

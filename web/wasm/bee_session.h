@@ -7,7 +7,7 @@
 
 #include <waggle_paper/reference/bee_world.h>
 
-#include <waggle/bee_world.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/learner.h>
 #include <waggle/rollout.h>
 

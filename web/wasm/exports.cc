@@ -11,7 +11,7 @@
 
 #include <emscripten/emscripten.h>
 
-#include <waggle/error.h>
+#include <waggle/base/error.h>
 #include <waggle/version.h>
 
 #include "bee_session.h"

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <waggle/bee_world.h>
 #include <waggle/detail/require.h>
 #include <waggle/detail/results_json.h>
 #include <waggle/detail/table.h>
 #include <waggle/detail/text.h>
+#include <waggle/env/bee_world.h>
 #include <waggle/model_file.h>
 #include <waggle/policy.h>
 #include <waggle/rollout.h>

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include <waggle/base/progress.h>
 #include <waggle/evaluation.h>
 #include <waggle/export.h>
 #include <waggle/learner.h>
 #include <waggle/log.h>
-#include <waggle/progress.h>
 
 namespace waggle::playground {
 

@@ -7,8 +7,8 @@
 
 #include <waggle_paper/reference/market_maker.h>
 
+#include <waggle/env/market_maker.h>
 #include <waggle/learner.h>
-#include <waggle/market_maker.h>
 #include <waggle/rollout.h>
 
 namespace waggle::playground {

@@ -6,10 +6,10 @@
 #include <numbers>
 #include <utility>
 
-#include <waggle/cart_pole.h>
 #include <waggle/detail/require.h>
+#include <waggle/env/cart_pole.h>
+#include <waggle/env/pendulum.h>
 #include <waggle/evaluation.h>
-#include <waggle/pendulum.h>
 #include <waggle/presets.h>
 
 #include "quick_fit.h"

@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include <waggle/base/progress.h>
+#include <waggle/env/sensor.h>
 #include <waggle/environment.h>
 #include <waggle/learner.h>
 #include <waggle/policy.h>
-#include <waggle/progress.h>
 #include <waggle/rollout.h>
-#include <waggle/sensor.h>
 
 namespace waggle::playground {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <variant>
 
-#include <waggle/cart_pole.h>
 #include <waggle/detail/require.h>
-#include <waggle/pendulum.h>
+#include <waggle/env/cart_pole.h>
+#include <waggle/env/pendulum.h>
 
 #include "swing_session.h"
 

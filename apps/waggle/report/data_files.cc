@@ -5,11 +5,11 @@
 #include <functional>
 #include <limits>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/json.h>
 #include <waggle/detail/require.h>
 #include <waggle/detail/table.h>
 #include <waggle/detail/text.h>
-#include <waggle/error.h>
 
 #include "reading.h"
 

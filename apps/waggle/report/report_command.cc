@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/atomic_file.h>
 #include <waggle/detail/json.h>
 #include <waggle/detail/require.h>
 #include <waggle/detail/text.h>
-#include <waggle/error.h>
 #include <waggle/version.h>
 
 #include "commands.h"

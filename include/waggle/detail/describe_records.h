@@ -1,6 +1,6 @@
 #pragma once
 
-#include <waggle/describe.h>
+#include <waggle/base/describe.h>
 
 /// What model files and results hold beside options, described as these are.
 namespace waggle {

@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
+#include <waggle/base/error.h>
 #include <waggle/detail/json.h>
 #include <waggle/detail/text.h>
-#include <waggle/error.h>
 
 /// Options in documents of any kind, by their describe(): for programs that have {fmt} and
 /// nlohmann's JSON.

@@ -7,8 +7,8 @@
 #include <Eigen/Core>
 #include <waggle_paper/online_value.h>
 
+#include <waggle/base/names.h>
 #include <waggle/greedy_policy.h>
-#include <waggle/names.h>
 #include <waggle/reservoir.h>
 #include <waggle/trajectory.h>
 

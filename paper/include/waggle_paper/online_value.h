@@ -7,8 +7,8 @@
 
 #include <Eigen/Core>
 
-#include <waggle/names.h>
-#include <waggle/states.h>
+#include <waggle/base/names.h>
+#include <waggle/fit/states.h>
 
 namespace waggle::theory {
 struct LemmaConditions;  // waggle_paper/theory/lemma.h

@@ -2,8 +2,8 @@
 
 #include <Eigen/Core>
 
-#include <waggle/bee_world.h>
-#include <waggle/names.h>
+#include <waggle/base/names.h>
+#include <waggle/env/bee_world.h>
 
 /// Reference flights in Bee World for a bee that knows everything: the nectar, where it is, and the
 /// time. They judge what a learner reaches; nothing here sees a learner.

@@ -6,7 +6,7 @@
 #include <Eigen/Core>
 #include <waggle_paper/reference/simulated_return.h>
 
-#include <waggle/cart_pole.h>
+#include <waggle/env/cart_pole.h>
 
 /// What somebody reaches on the cart-pole who knows its equations and sees what a learner sees: a
 /// Kalman filter and a linear-quadratic regulator. Nothing here sees a learner.

@@ -2,9 +2,9 @@
 
 #include <waggle_paper/reference/simulated_return.h>
 
-#include <waggle/acrobot.h>
-#include <waggle/mountain_car.h>
-#include <waggle/pendulum.h>
+#include <waggle/env/acrobot.h>
+#include <waggle/env/mountain_car.h>
+#include <waggle/env/pendulum.h>
 
 /// What somebody reaches on a control problem who knows its equations and sees its whole state, not
 /// what a sensor shows of it: something to hold against what a learner reaches, who sees less.

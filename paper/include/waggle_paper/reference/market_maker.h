@@ -1,6 +1,6 @@
 #pragma once
 
-#include <waggle/market_maker.h>
+#include <waggle/env/market_maker.h>
 
 /// Exact solutions of the market maker, in closed form. They judge what a learner reaches; nothing
 /// here sees a learner. The inventory moves by y_{k+1} = y_k + ε a_k + σ√ε N_k, the discount per

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <waggle/control_problem.h>
+#include <waggle/env/control_problem.h>
 #include <waggle/environments.h>
 
 /// The best that can be done in the built-in environments, worked out without learning.

@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/tanks.h>
+#include <waggle/env/tanks.h>
 
 /// The best controller of the two tanks: linear, quadratic and Gaussian, hence exact. It judges
 /// what a learner reaches; nothing here sees a learner.

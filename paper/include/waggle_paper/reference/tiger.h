@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/tiger.h>
+#include <waggle/env/tiger.h>
 
 /// The tiger solved exactly, by dynamic programming over beliefs. It judges what a learner reaches;
 /// nothing here sees a learner.

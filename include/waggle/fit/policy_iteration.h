@@ -5,10 +5,10 @@
 
 #include <Eigen/Core>
 
+#include <waggle/base/execution.h>
+#include <waggle/base/names.h>
 #include <waggle/controller.h>
-#include <waggle/execution.h>
-#include <waggle/names.h>
-#include <waggle/value.h>
+#include <waggle/fit/value.h>
 
 namespace waggle {
 

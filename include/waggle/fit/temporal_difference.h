@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/least_squares.h>
+#include <waggle/fit/least_squares.h>
 
 namespace waggle {
 

@@ -1,30 +1,30 @@
 #pragma once
 
 #include <waggle/actuator.h>
-#include <waggle/adaptation.h>
+#include <waggle/base/execution.h>
+#include <waggle/base/names.h>
 #include <waggle/controller.h>
-#include <waggle/echo_state.h>
-#include <waggle/error_watch.h>
+#include <waggle/env/series.h>
 #include <waggle/evaluation.h>
-#include <waggle/execution.h>
 #include <waggle/export.h>
+#include <waggle/fit/echo_state.h>
+#include <waggle/fit/least_squares.h>
+#include <waggle/fit/policy_iteration.h>
+#include <waggle/fit/value.h>
 #include <waggle/forecast.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/guard.h>
 #include <waggle/learner.h>
-#include <waggle/least_squares.h>
 #include <waggle/log.h>
 #include <waggle/model.h>
-#include <waggle/names.h>
-#include <waggle/policy_iteration.h>
 #include <waggle/predictive.h>
 #include <waggle/reservoir.h>
 #include <waggle/rollout.h>
-#include <waggle/series.h>
 #include <waggle/supervised.h>
-#include <waggle/trial.h>
 #include <waggle/tuning.h>
-#include <waggle/value.h>
+#include <waggle/work/adaptation.h>
+#include <waggle/work/error_watch.h>
+#include <waggle/work/trial.h>
 
 /// One description of every options struct that files, flags or bindings read: its fields by name,
 /// with a line of help each, in a describe() that stands beside it. Whatever reads, writes or shows

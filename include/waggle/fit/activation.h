@@ -5,7 +5,7 @@
 
 #include <Eigen/Core>
 
-#include <waggle/names.h>
+#include <waggle/base/names.h>
 
 namespace waggle {
 

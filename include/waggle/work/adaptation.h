@@ -4,11 +4,11 @@
 
 #include <Eigen/Core>
 
-#include <waggle/forgetting_td.h>
 #include <waggle/greedy_policy.h>
 #include <waggle/model.h>
 #include <waggle/trajectory.h>
-#include <waggle/trial.h>
+#include <waggle/work/forgetting_td.h>
+#include <waggle/work/trial.h>
 
 /// A controller that goes on learning while it is at work, and a start that it can go back to.
 ///

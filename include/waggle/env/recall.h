@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include <waggle/control_problem.h>
+#include <waggle/base/names.h>
+#include <waggle/env/control_problem.h>
+#include <waggle/env/sensor.h>
 #include <waggle/environment.h>
-#include <waggle/names.h>
-#include <waggle/sensor.h>
 
 namespace waggle {
 

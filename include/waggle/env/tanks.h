@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <waggle/control_problem.h>
+#include <waggle/env/control_problem.h>
 #include <waggle/environment.h>
 
 namespace waggle {

@@ -4,10 +4,10 @@
 
 #include <Eigen/Core>
 
-#include <waggle/least_squares.h>
-#include <waggle/names.h>
-#include <waggle/states.h>
-#include <waggle/temporal_difference.h>
+#include <waggle/base/names.h>
+#include <waggle/fit/least_squares.h>
+#include <waggle/fit/states.h>
+#include <waggle/fit/temporal_difference.h>
 
 namespace waggle {
 

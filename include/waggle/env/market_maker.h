@@ -1,8 +1,8 @@
 #pragma once
 
-#include <waggle/control_problem.h>
+#include <waggle/base/names.h>
+#include <waggle/env/control_problem.h>
 #include <waggle/environment.h>
-#include <waggle/names.h>
 
 namespace waggle {
 

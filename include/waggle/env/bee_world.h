@@ -1,6 +1,6 @@
 #pragma once
 
-#include <waggle/control_problem.h>
+#include <waggle/env/control_problem.h>
 #include <waggle/environment.h>
 
 namespace waggle {

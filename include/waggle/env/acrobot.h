@@ -1,8 +1,8 @@
 #pragma once
 
-#include <waggle/control_problem.h>
+#include <waggle/env/control_problem.h>
+#include <waggle/env/sensor.h>
 #include <waggle/environment.h>
-#include <waggle/sensor.h>
 
 namespace waggle {
 

@@ -37,10 +37,12 @@ using Drive = std::function<void(const Eigen::Ref<const Eigen::MatrixXd>& z,
 /// blocks, however many rows there are. `state` is where to start and, afterwards, where it ended;
 /// after an episode's end the state is 0. Threads drive episodes at once, each as it would be
 /// alone: neither threads nor chunks show. Throws Error if the sizes do not fit or the state
-/// overflows. `drive`, if given, takes the steps instead of the reservoir.
+/// overflows. `drive`, if given, takes the steps instead of the reservoir; `in_episode` rows of the
+/// first one's episode were before it.
 void for_each_block(const ReservoirSystem& reservoir, const InputLayout& layout,
                     const Experience& rows, Eigen::VectorXd& state,
-                    const std::function<void(const StateBlock&)>& visit, const Drive& drive = {});
+                    const std::function<void(const StateBlock&)>& visit, const Drive& drive = {},
+                    Eigen::Index in_episode = 0);
 
 /// Wᵀφ(x_k) for every row k, starting from `state`: the value before r_k was seen.
 Eigen::VectorXd values_along(const ReservoirSystem& reservoir, const InputLayout& layout,
