@@ -59,7 +59,7 @@ TEST(Baseline, RunsEndWithAnEpisodeAndErrorsBeginAfterItsWashout) {
   VectorXd state = VectorXd::Zero(model.controller.reservoir->units());
   for_each_block(*model.controller.reservoir, model.controller.layout, source, state,
                  [&](const StateBlock& block) { measure.add(block); });
-  const std::optional<Baseline> baseline = measure.result();
+  const std::optional<Baseline> baseline = measure.result(nullptr);
   ASSERT_TRUE(baseline);
   EXPECT_EQ(baseline->longest_runs[0], kLength);
   // Rows 2, 3 and 4 of an episode follow the choices 1, 1 and 0; the best next one is worth 7, and
