@@ -5,7 +5,7 @@
 
 int main() {
   waggle::BeeWorld world;  // or your own Environment
-  waggle::Simulation simulation(world, /*seed=*/1);
+  waggle::Simulation simulation(world, /*seed=*/3);
   waggle::UniformPolicy random(simulation.spec().actions);
 
   const auto learnt = waggle::learn(  // 2,000 steps, in rounds of acting and learning
