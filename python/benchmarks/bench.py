@@ -110,7 +110,9 @@ def controllers() -> None:
     import gymnasium
 
     env = gymnasium.make("CartPole-v1")
-    controller = waggle.learn(env, steps=2000, seed=0, preset="direct", members=1, washout=0, sweeps=0, units=300)
+    controller = waggle.learn(
+        env, steps=2000, seed=0, preset="direct", members=1, washout=0, sweeps=0, units=300
+    )
     seen = np.zeros(4, dtype=np.float32)
 
     def one_by_one(count=2000):
@@ -144,7 +146,16 @@ def learning() -> None:
                     env.reset()
 
         def learn():
-            waggle.learn(Trivial(noise), steps=steps, seed=0, preset="direct", members=1, washout=0, sweeps=0, units=1)
+            waggle.learn(
+                Trivial(noise),
+                steps=steps,
+                seed=0,
+                preset="direct",
+                members=1,
+                washout=0,
+                sweeps=0,
+                units=1,
+            )
 
         own = best(drive) / steps
         return own, best(learn) / steps - own

@@ -213,7 +213,9 @@ def test_bad_states_are_refused(cartpole):
         cartpole.predict(np.zeros((2, 4)), two, [True, False, True])
     with pytest.raises(TypeError):
         cartpole.predict(np.zeros((2, 4)), "state")
-    other = waggle.learn(Counter(), steps=100, preset="direct", members=1, washout=0, sweeps=0, units=7)
+    other = waggle.learn(
+        Counter(), steps=100, preset="direct", members=1, washout=0, sweeps=0, units=7
+    )
     with pytest.raises(waggle.Error, match="another controller's: it has 7 numbers"):
         cartpole.predict(np.zeros(4), other.predict(np.zeros(2))[1])
 

@@ -89,7 +89,8 @@ Controller learn_from_neighbours(const EchoStateNetwork& network, const InputLay
   for (Index k = 0; k < log.steps(); ++k) ends.push_back(log.end(k));
   const std::vector<double> returns =
       discounted_returns({log.rewards().data(), ends.size()}, ends, options.discount, kUnknown);
-  const Index known = std::ranges::count_if(returns, [](double g) { return !std::isnan(g); });
+  const Index known =
+      std::count_if(returns.begin(), returns.end(), [](double g) { return !std::isnan(g); });
   const Index kept = std::min(known, options.most);
   MatrixXd points(network.units(), kept);
   VectorXd values(kept);
