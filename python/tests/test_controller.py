@@ -216,7 +216,7 @@ def test_bad_states_are_refused(cartpole):
     other = waggle.learn(
         Counter(), steps=100, preset="direct", members=1, washout=0, sweeps=0, units=7
     )
-    with pytest.raises(waggle.Error, match="another controller's: it has 7 numbers"):
+    with pytest.raises(waggle.Error, match="another controller's: it has 13 numbers"):
         cartpole.predict(np.zeros(4), other.predict(np.zeros(2))[1])
 
 
@@ -300,9 +300,11 @@ def test_exported_c_is_guarded_if_asked(cartpole, bee_columns, tmp_path):
     header = (tmp_path / "pole.h").read_text()
     assert "#define pole_GUARDED 4" in header
     assert "#define pole_FALLBACK 0" in header
+    given = {"reward": "nectar", "action": "move", "preset": "direct", "units": 30}
+    unsure = waggle.learn_log(bee_columns, confidence=False, **given)
     with pytest.raises(waggle.Error, match="has no baseline"):
-        cartpole.export_c(tmp_path / "pole", guard=True, fallback="hold")
-    bee = waggle.learn_log(bee_columns, reward="nectar", action="move", preset="direct", units=30)
+        unsure.export_c(tmp_path / "pole", guard=True, fallback="hold")
+    bee = waggle.learn_log(bee_columns, **given)
     wide, narrow = (
         bee.export_c(tmp_path / "pole", guard={"novelty_limit": limit}, fallback="zero")
         and (tmp_path / "pole.c").read_text()

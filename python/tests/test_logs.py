@@ -176,7 +176,7 @@ def test_episodes_and_bounds():
     result = controller.evaluate_log(columns)
     assert result.rows == 120
     assert result.lowest_value < result.highest_value
-    assert set(result.off_policy) >= {"unknown", "episodic", "support", "level"}
+    assert set(result.off_policy) >= {"episodic", "support", "level"}
     assert "rows judged" in repr(result)
 
 
@@ -377,7 +377,7 @@ def test_what_is_masked_is_missing():
     seen = np.ma.masked_array([1e6, 0.0, 2.0], [True, False, False])
     told = controller.predict(np.array([np.nan, 0.0, 2.0]), None, reward=0.0)[0]
     assert controller.predict(seen, None, reward=0.0)[0] == told
-    with pytest.raises(waggle.Error, match="column 'reward': the cell is empty"):
+    with pytest.raises(waggle.Error, match="the cell is empty"):
         waggle.learn_log({**table, "reward": np.ma.masked_less(table["reward"], -1.0)}, **SMALL)
 
 
@@ -400,8 +400,10 @@ def test_a_log_is_read_as_it_is():
 
 
 def test_settings_are_searched_if_asked(bee_columns):
+    rows = {name: np.tile(column, 2) for name, column in bee_columns.items()}  # 900 are needed
+
     def learnt(**how):
-        return waggle.learn_log(bee_columns, **{**BEE, **how})
+        return waggle.learn_log(rows, **{**BEE, **how})
 
     assert learnt().tuning is None
     controller = learnt(tune={"seconds": None, "trials": 3})
